@@ -1,0 +1,1 @@
+"""Verbs that turn an intention into text edits; they know no rule."""

@@ -1,0 +1,61 @@
+"""One source in, findings out; and the loop that fixes until nothing is left to fix."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from torchlint.findings import Finding, Problem, Span
+from torchlint.semantics.program import Program, parse
+from torchlint.settings import DEFAULTS, Settings
+from torchlint.source import Source, SourceError
+
+if TYPE_CHECKING:
+    from torchlint.rules.rule import Rule
+    from torchlint.semantics.project import Project
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What one file gave: findings in report order (suppressions not yet applied) and problems."""
+
+    findings: tuple[Finding, ...] = ()
+    problems: tuple[Problem, ...] = ()
+
+
+def check(
+    source: Source, rules: Iterable[Rule], project: Project | None = None, settings: Settings = DEFAULTS
+) -> Checked:
+    """Run the rules over one source. Never raises for what the source contains."""
+    wanted = [rule for rule in rules if rule.screen.search(source.raw)]
+    if not wanted:
+        return Checked()
+    try:
+        program = Program(source, parse(source), project, settings)
+    except SourceError as error:
+        return Checked(problems=(Problem(source.path, error.message, error.row, error.column),))
+    findings: list[Finding] = []
+    problems: list[Problem] = []
+    for rule in wanted:
+        try:
+            findings.extend(rule.check(program))
+        except Exception as error:
+            what = "the code is nested too deeply" if isinstance(error, RecursionError) else f"{type(error).__name__}: {error}"
+            problems.append(Problem(source.path, f"internal error in {rule.code} {rule.name}: {what}"))
+    placed = [_in_cell(source, finding) for finding in findings]
+    return Checked(tuple(sorted(placed, key=lambda finding: finding.sort_key)), tuple(problems))
+
+
+def _in_cell(source: Source, finding: Finding) -> Finding:
+    """Rows of a notebook's findings count inside their cell."""
+    cell = source.cell_at(finding.span.row) if source.cells else None
+    if cell is None:
+        return finding
+    shift = cell.first_row - 1
+    span = finding.span
+    return replace(
+        finding,
+        cell=cell.number,
+        span=Span(span.row - shift, span.column, span.end_row - shift, span.end_column),
+    )

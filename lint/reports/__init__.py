@@ -1,0 +1,1 @@
+"""One pure function per output format."""

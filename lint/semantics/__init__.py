@@ -1,0 +1,1 @@
+"""What the code means: names, scopes, values, kinds, flow, and facts from other files."""
