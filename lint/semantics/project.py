@@ -2,13 +2,202 @@
 
 from __future__ import annotations
 
+import ast
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torchlint.semantics.tree import FunctionNode
+from torchlint.source import SourceError, read_source
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
+
+_SKIPPED = frozenset({
+    "node_modules", "__pycache__", "site-packages", "venv", ".venv", "build", "dist", "env",
+})  # fmt: skip
+_MOST_FILES = 4000
+_MOST_BYTES = 1_000_000
+_ROOT_MARKS = ("pyproject.toml", ".git", ".hg", "setup.py", "setup.cfg")
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """A function or class and the file it stands in."""
+
+    program: Program
+    node: FunctionNode | ast.ClassDef
+
+
+def project_root(path: str) -> str:
+    """The nearest folder above ``path`` that holds a ``pyproject.toml`` or a repository; else the file's own folder."""
+    start = os.path.dirname(os.path.abspath(path))
+    folder = start
+    while True:
+        if any(os.path.exists(os.path.join(folder, mark)) for mark in _ROOT_MARKS):
+            return folder
+        above = os.path.dirname(folder)
+        if above == folder:
+            return start
+        folder = above
+
 
 class Project:
-    """One project: the files below the folder that holds ``pyproject.toml`` or the repository."""
+    """One project: the Python files below its root. Nothing is read before a question needs it."""
 
     def __init__(self, root: str) -> None:
-        self.root = root
+        self.root = os.path.abspath(root)
+        self.used: set[str] = set()
+        self._files: list[str] | None = None
+        self._raw: dict[str, bytes | None] = {}
+        self._programs: dict[str, Program | None] = {}
 
-    def reexport(self, target: str, path: str) -> frozenset[str] | None:
-        """Where a name imported from a file of this project really comes from; None when that is not known."""
+    # -- files ----------------------------------------------------------------------------------------------------------
+
+    def files(self) -> list[str]:
+        """Absolute paths of the modules below the root, sorted; empty when the tree is too large to search."""
+        if self._files is None:
+            found: list[str] = []
+            for folder, folders, names in os.walk(self.root):
+                folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.startswith("."))
+                found.extend(os.path.join(folder, n) for n in sorted(names) if n.endswith(".py"))
+                if len(found) > _MOST_FILES:
+                    found = []
+                    break
+            self._files = found
+        return self._files
+
+    def raw(self, path: str) -> bytes | None:
+        """The bytes of a file; None when it cannot be read or is too large to be worth it."""
+        if path not in self._raw:
+            try:
+                self._raw[path] = None if os.path.getsize(path) > _MOST_BYTES else _read(path)
+            except OSError:
+                self._raw[path] = None
+        return self._raw[path]
+
+    def program(self, path: str) -> Program | None:
+        """The parsed file; None when it is unreadable."""
+        if path not in self._programs:
+            from torchlint.semantics.program import Program, parse
+
+            self._programs[path] = None
+            self.used.add(path)
+            raw = self.raw(path)
+            if raw is not None:
+                try:
+                    source = read_source(path, raw)
+                    self._programs[path] = Program(source, parse(source), self)
+                except SourceError:
+                    pass
+        return self._programs[path]
+
+    def module_file(self, dotted: str, path: str) -> str | None:
+        """The file of a module as imported from ``path``: relative, below the root, or below a folder on the way up to it."""
+        level = len(dotted) - len(dotted.lstrip("."))
+        parts = [part for part in dotted[level:].split(".") if part]
+        folder = os.path.dirname(os.path.abspath(path))
+        if level:
+            for _ in range(level - 1):
+                folder = os.path.dirname(folder)
+            return _module_in(folder, parts)
+        while True:
+            found = _module_in(folder, parts)
+            if found is not None:
+                return found
+            if folder == self.root or len(folder) <= len(self.root):
+                break
+            folder = os.path.dirname(folder)
+        return _module_in(os.path.join(self.root, "src"), parts)
+
+    # -- definitions ----------------------------------------------------------------------------------------------------
+
+    def definition(self, dotted: str, path: str, depth: int = 5) -> Definition | None:
+        """The function or class a dotted name means when imported in ``path``, followed through re-exports."""
+        if depth == 0:
+            return None
+        module, _, name = dotted.rpartition(".")
+        if not name:
+            return None
+        level = len(dotted) - len(dotted.lstrip("."))
+        if not module.strip("."):
+            module = "." * level
+        file = self.module_file(module, path) if module else None
+        if file is None or os.path.abspath(file) == os.path.abspath(path):
+            return None
+        raw = self.raw(file)
+        if raw is None or (name.encode() not in raw and b"*" not in raw):
+            return None
+        program = self.program(file)
+        if program is None:
+            return None
+        for binding in reversed(program.scopes.module.bindings.get(name, [])):
+            if binding.kind in ("def", "class") and isinstance(binding.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                return Definition(program, binding.node)
+            if binding.kind == "import" and binding.target is not None:
+                return self.definition(binding.target, file, depth - 1)
+        for star in reversed(program.scopes.star_imports):
+            found = self.definition(f"{star}.{name}" if star.strip(".") else star + name, file, depth - 1)
+            if found is not None:
+                return found
         return None
+
+    def reexport(self, target: str, path: str, depth: int = 4) -> frozenset[str] | None:
+        """The outside name that a name imported from a project file stands for there (``from utils import DataLoader``).
+
+        None when the target is no file of this project or the name is not simply imported there.
+        """
+        if depth == 0:
+            return None
+        module, _, name = target.rpartition(".")
+        if not module.strip("."):
+            module = "." * (len(target) - len(target.lstrip(".")))
+        if not module or not name:
+            return None
+        file = self.module_file(module, path)
+        if file is None or os.path.abspath(file) == os.path.abspath(path):
+            return None
+        raw = self.raw(file)
+        if raw is None or b"torch" not in raw:
+            return None
+        program = self.program(file)
+        if program is None:
+            return None
+        bindings = program.scopes.module.bindings.get(name)
+        if not bindings:
+            return None
+        found: set[str] = set()
+        for binding in bindings:
+            if binding.kind != "import" or binding.target is None:
+                return None
+            through = self.reexport(binding.target, file, depth - 1)
+            found.update(through if through is not None else {binding.target})
+        return frozenset(found)
+
+    # -- callers --------------------------------------------------------------------------------------------------------
+
+    def mentions(self, name: str, without: str) -> Iterator[Program]:
+        """Other files of the project whose text holds ``name``."""
+        word = name.encode()
+        for path in self.files():
+            if os.path.abspath(path) == os.path.abspath(without):
+                continue
+            raw = self.raw(path)
+            if raw is not None and word in raw:
+                program = self.program(path)
+                if program is not None:
+                    yield program
+
+
+def _read(path: str) -> bytes:
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _module_in(folder: str, parts: list[str]) -> str | None:
+    base = os.path.join(folder, *parts) if parts else folder
+    if parts and os.path.isfile(base + ".py"):
+        return base + ".py"
+    package = os.path.join(base, "__init__.py")
+    return package if os.path.isfile(package) else None
