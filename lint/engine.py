@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from torchlint.findings import Finding, Problem, Span
+from torchlint.findings import Finding, Fix, Problem, Safety, Span, text
 from torchlint.semantics.program import Program, parse
 from torchlint.settings import DEFAULTS, Settings
 from torchlint.source import Source, SourceError
@@ -28,7 +28,8 @@ def check(
     source: Source, rules: Iterable[Rule], project: Project | None = None, settings: Settings = DEFAULTS
 ) -> Checked:
     """Run the rules over one source. Never raises for what the source contains."""
-    wanted = [rule for rule in rules if rule.screen.search(source.raw)]
+    raw = source.text.encode("utf-8", "surrogatepass") if source.cells else source.raw  # JSON spells code differently
+    wanted = [rule for rule in rules if rule.screen.search(raw)]
     if not wanted:
         return Checked()
     try:
@@ -48,7 +49,7 @@ def check(
 
 
 def _in_cell(source: Source, finding: Finding) -> Finding:
-    """Rows of a notebook's findings count inside their cell."""
+    """Rows of a notebook's findings count inside their cell; a fix that cannot be written back there is withheld."""
     cell = source.cell_at(finding.span.row) if source.cells else None
     if cell is None:
         return finding
@@ -57,5 +58,11 @@ def _in_cell(source: Source, finding: Finding) -> Finding:
     return replace(
         finding,
         cell=cell.number,
+        fix=finding.fix if finding.fix is None or source.accepts(finding.fix.edits) else _withheld(finding.fix),
         span=Span(span.row - shift, span.column, span.end_row - shift, span.end_column),
     )
+
+
+def _withheld(fix: Fix) -> Fix:
+    reason = text("the change would touch a magic line or more than one cell, so make it by hand")
+    return Fix(fix.title, Safety.MANUAL, reason=reason)

@@ -7,6 +7,7 @@ import codecs
 import io
 import re
 import tokenize
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -45,6 +46,7 @@ class Source:
     bom: bool = False
     cells: tuple[Cell, ...] = ()
     notes: tuple[str, ...] = field(default=())
+    locked: tuple[tuple[int, int], ...] = ()  # what stands for a magic or a skipped cell; edits stay out of it
 
     @cached_property
     def line_starts(self) -> list[int]:
@@ -88,6 +90,15 @@ class Source:
             if cell.first_row <= row <= cell.last_row:
                 return cell
         return None
+
+    def accepts(self, edits: Sequence[Edit]) -> bool:
+        """Whether the edits can be written back: in a notebook each has to stay in one cell and off the magics."""
+        for edit in edits:
+            if self.cells and self.cell_at(self.position(edit.start)[0]) != self.cell_at(self.position(edit.end)[0]):
+                return False
+            if any(edit.start < end and edit.end > start for start, end in self.locked):
+                return False
+        return True
 
     def encode(self, text: str) -> bytes:
         """The bytes of ``text`` in this file's encoding. Raises UnicodeEncodeError when a character does not exist in it."""

@@ -5,17 +5,20 @@ from __future__ import annotations
 import ast
 import warnings
 from functools import cached_property
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
 from torchlint.findings import Span
+from torchlint.semantics.classes import definition
 from torchlint.semantics.names import Names
 from torchlint.semantics.scopes import Scopes
 from torchlint.semantics.tree import FUNCTIONS, Tree, build_tree
+from torchlint.semantics.values import Values
 from torchlint.settings import DEFAULTS, Settings
 from torchlint.source import Source, SourceError
 
 if TYPE_CHECKING:
-    from torchlint.semantics.project import Project
+    from torchlint.semantics.project import Definition, Project
 
 
 class Program:
@@ -28,6 +31,9 @@ class Program:
         self.module = module
         self.project = project
         self.settings = settings
+        self._memos: dict[str, dict[ast.AST, Any]] = {}
+        if project is not None:
+            project.adopt(source.path, self)
 
     @cached_property
     def tree(self) -> Tree:
@@ -43,6 +49,23 @@ class Program:
     def names(self) -> Names:
         """Dotted names behind expressions."""
         return Names(self.tree, self.scopes, self.project, self.source.path)
+
+    @cached_property
+    def values(self) -> Values:
+        """Constants, call arguments and dict contents."""
+        return Values(self.tree, self.scopes)
+
+    def memo(self, purpose: str) -> dict[ast.AST, Any]:
+        """A store for results about nodes of this file, one per purpose, kept as long as the file is."""
+        return self._memos.setdefault(purpose, {})
+
+    def definition(self, expr: ast.expr) -> Definition | None:
+        """The function or class an expression certainly means, in this file or another of the project."""
+        return definition(self, expr)
+
+    def calls_to(self, *dotted: str) -> Iterator[ast.Call]:
+        """Calls whose callee certainly is one of the dotted names, in source order."""
+        return (call for call in self.tree.calls if self.names.matches(call.func, *dotted))
 
     def span(self, node: ast.AST) -> Span:
         """Where a finding about ``node`` stands."""

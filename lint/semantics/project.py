@@ -79,6 +79,7 @@ class Project:
 
     def program(self, path: str) -> Program | None:
         """The parsed file; None when it is unreadable."""
+        path = os.path.abspath(path)
         if path not in self._programs:
             from torchlint.semantics.program import Program, parse
 
@@ -92,6 +93,10 @@ class Project:
                 except SourceError:
                     pass
         return self._programs[path]
+
+    def adopt(self, path: str, program: Program) -> None:
+        """Use a program that is being checked for questions about its own file, so that there is one tree of it."""
+        self._programs.setdefault(os.path.abspath(path), program)
 
     def module_file(self, dotted: str, path: str) -> str | None:
         """The file of a module as imported from ``path``: relative, below the root, or below a folder on the way up to it."""
