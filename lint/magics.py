@@ -1,7 +1,7 @@
-"""IPython's additions to Python: which lines of a notebook cell are not Python, and a stand-in of the same shape for them.
+"""IPython's additions to Python: what in a notebook cell is not Python, and a stand-in of the same shape for it.
 
-What the lines mean is described in IPython's ``core/inputtransformer2.py``; the stand-ins keep every character count and every
-line end, so that an offset into the masked text is an offset into the cell.
+What the lines mean is described in IPython's ``core/inputtransformer2.py``; the stand-ins keep every character count
+and every line end, so that an offset into the masked text is an offset into the cell.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def _mask_lines(cell: str, at: int, locked: list[tuple[int, int]], read_timed: b
 
 
 def _logical_line(cell: str, start: int, at: int, locked: list[tuple[int, int]]) -> tuple[int, str]:
-    """Read one logical line: the offset of its end and its text with assignments from the shell and help syntax replaced."""
+    """Read one logical line: the offset of its end, and its text with shell assignments and help syntax replaced."""
     depth = 0
     helped = False
     while at < len(cell):

@@ -1,4 +1,4 @@
-"""A notebook is a source with cells: its code cells in order are one program, and edits go back into the strings they came from.
+"""A notebook is a source with cells: its code cells in order are one program, and edits go back to their strings.
 
 The format is nbformat 4 (https://nbformat.readthedocs.io/en/latest/format_description.html).
 """
@@ -39,8 +39,8 @@ def is_notebook(path: str) -> bool:
 def read_notebook(path: str, raw: bytes) -> Source:
     """Join the code cells of a notebook. Raises SourceError.
 
-    Magics and cells that are not Python are replaced by stand-ins of the same shape, so offsets stay true. A notebook of another
-    language gives an empty source with a note.
+    Magics and cells that are not Python are replaced by stand-ins of the same shape, so offsets stay true. A notebook
+    of another language gives an empty source with a note.
     """
     bom, text = _decode(raw)
     notebook = _load(text)
@@ -78,7 +78,7 @@ def join_cells(path: str, raw: bytes, cells: Iterable[CodeCell], *, bom: bool = 
 
 
 def write_back(source: Source, edits: Sequence[Edit]) -> bytes:
-    """The bytes of a notebook after non-overlapping edits of its joined text; all but the edited strings stays as it is.
+    """The bytes of a notebook after non-overlapping edits of its joined text; only the edited strings change.
 
     Raises ValueError for an edit that crosses cells or touches what is not Python (see :meth:`Source.accepts`).
     """
@@ -158,9 +158,12 @@ def _load(text: str) -> dict[str, Any]:
     try:
         notebook = json.loads(text)
     except json.JSONDecodeError as error:
-        merge = " (it holds merge conflict markers)" if "\n<<<<<<< " in text or text.startswith("<<<<<<< ") else ""
-        message = f"is not valid JSON{merge}, so its cells cannot be read: {error.msg}; restore it, or save it again in Jupyter"
-        raise SourceError(message, error.lineno, error.colno) from None
+        conflict = " (it holds merge conflict markers)" if "\n<<<<<<< " in "\n" + text else ""
+        raise SourceError(
+            f"is not valid JSON{conflict}, so its cells cannot be read: {error.msg}; restore it, or save it again in Jupyter",
+            error.lineno,
+            error.colno,
+        ) from None
     except RecursionError:
         raise SourceError("is JSON that is nested too deeply to be a notebook") from None
     if not isinstance(notebook, dict):

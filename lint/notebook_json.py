@@ -1,7 +1,7 @@
 """Where the source strings of a notebook stand in its JSON text, and how they change without anything else changing.
 
-``json`` decides whether the text is valid and what it means. The scanner here only finds places in text that ``json`` has
-accepted, so it can be short.
+``json`` decides whether the text is valid and what it means. The scanner here only finds places in text that ``json``
+has accepted, so it can be short.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class _Item:
 
 
 def source_places(text: str) -> list[SourcePlace | None]:
-    """The place of each cell's source, None for a cell without one; ``text`` must be valid JSON with a list ``cells``."""
+    """The place of each cell's source, None for a cell without one; ``text`` must be a valid notebook."""
     places: list[SourcePlace | None] = []
     for cell, _ in _items(text, _members(text, _skip_space(text, 0))["cells"][0]):
         value = _members(text, cell).get("source")
@@ -57,7 +57,7 @@ def source_places(text: str) -> list[SourcePlace | None]:
 
 
 def item_separator(text: str, places: Sequence[SourcePlace | None]) -> str:
-    """What stands between two list items in this file: taken from a source of several lines, else from its first bracket."""
+    """What stands between two list items in this file: as in a source of several lines, else as behind a bracket."""
     for place in places:
         if place and place.is_list and len(place.strings) > 1:
             return text[place.strings[0][1] : place.strings[1][0]]
@@ -70,9 +70,10 @@ def item_separator(text: str, places: Sequence[SourcePlace | None]) -> str:
 def rewrite(text: str, place: SourcePlace, edits: Sequence[Edit], separator: str) -> str:
     """The JSON text of one ``source`` value after edits whose offsets are characters of the cell's source.
 
-    ``separator`` goes between list items where the list itself shows none. New lines in a list become items of their own.
+    ``separator`` goes between list items where the list itself shows none. New lines in a list become items of their
+    own.
     """
-    spell = _speller(text)
+    spell = _Speller(text)
     start, end = place.value
     items: list[_Item] = []
     at = start
@@ -118,8 +119,8 @@ def _apply(items: list[_Item], edit: Edit, new: list[str], separator: str, *, sp
         items[first : last + 1] = [_Item(*pair) for pair in zip(befores, filled or [[]], strict=False)]
 
 
-class _speller:
-    """How this file spells a character inside a JSON string: beyond ASCII literally, or escaped where it does so itself."""
+class _Speller:
+    """How this file spells a character in a JSON string: beyond ASCII literally, or escaped where it does so itself."""
 
     def __init__(self, text: str) -> None:
         escape = _NON_ASCII_ESCAPE.search(text) if text.isascii() else None
