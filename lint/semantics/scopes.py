@@ -108,7 +108,7 @@ class Scopes:
         inner = scope
         while inner is not owner and inner.is_inline and inner.parent is not None:
             inner = inner.parent
-        if inner is not owner or owner.is_inline:
+        if inner is not owner or owner.is_inline or isinstance(owner.node, ast.Lambda):
             return list(owner.bindings[name])
         found, _ = self._before(name, at, owner)
         return found or list(owner.bindings[name])
@@ -122,7 +122,7 @@ class Scopes:
         inner = scope
         while inner is not owner and inner.is_inline and inner.parent is not None:
             inner = inner.parent
-        if owner.is_inline:
+        if owner.is_inline or isinstance(owner.node, ast.Lambda):
             return True
         if inner is owner:
             return self._before(name, at, owner)[1]
