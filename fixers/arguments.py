@@ -30,8 +30,8 @@ def add_keyword(
 ) -> Edits | None:
     """Add ``name=value`` as the last argument.
 
-    Refuses when the name is already given, when ``*args`` or ``**kwargs`` may give it (unless ``allow_unpacking``), and inside an
-    f-string. ``f(x for x in y)`` gets its generator in parentheses.
+    Refuses when the name is already given, when ``*args`` or ``**kwargs`` may give it (unless ``allow_unpacking``),
+    and inside an f-string. ``f(x for x in y)`` gets its generator in parentheses.
     """
     if any(word.arg == name for word in call.keywords) or (has_unpacking(call) and not allow_unpacking):
         return None
@@ -49,7 +49,8 @@ def set_keyword(
     position: int | None = None,
     allow_unpacking: bool = False,
 ) -> Edits | None:
-    """Give the argument ``name`` a value: where it is written by keyword or at ``position`` (from 0), else added at the end.
+    """Give the argument ``name`` a value: where it is written by keyword or at ``position`` (from 0), else added at
+    the end.
 
     Refuses as :func:`add_keyword` does.
     """
@@ -155,9 +156,9 @@ def _without(source: Source, layout: CallLayout, index: int) -> Edits:
     behind = found.end if found.comma is None else found.comma + 1
     row_start, _ = row_bounds(source, found.start)
     _, row_end = row_bounds(source, behind)
-    if row_start > layout.open and blank_until(source, row_start, found.start) and row_end <= layout.close:
-        if only_comment(text[behind:row_end]) and not has_comment(text[found.end : behind]):
-            return _without_rows(source, arguments, index, row_start, row_end)
+    alone = row_start > layout.open and blank_until(source, row_start, found.start) and row_end <= layout.close
+    if alone and only_comment(text[behind:row_end]) and not has_comment(text[found.end : behind]):
+        return _without_rows(source, arguments, index, row_start, row_end)
     if len(arguments) == 1:
         inside = text[layout.open + 1 : found.start] + text[behind : layout.close]
         if has_comment(inside):
@@ -174,9 +175,7 @@ def _without(source: Source, layout: CallLayout, index: int) -> Edits:
     return (Edit(found.start, following, ""),)
 
 
-def _without_rows(
-    source: Source, arguments: tuple[Argument, ...], index: int, row_start: int, row_end: int
-) -> Edits:
+def _without_rows(source: Source, arguments: tuple[Argument, ...], index: int, row_start: int, row_end: int) -> Edits:
     text = source.text
     next_row = row_end + (2 if text.startswith("\r\n", row_end) else 1)
     edits: list[Edit] = []

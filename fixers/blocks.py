@@ -18,7 +18,9 @@ _SEPARATOR = re.compile(r"[ \t\f]*;[ \t\f]*(?:#.*)?\Z")
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A statement in its block. ``first_on_row``/``last_on_row``: whether it shares its rows with a header or other statements."""
+    """A statement in its block. ``first_on_row``/``last_on_row``: whether it shares its rows with a header or other
+    statements.
+    """
 
     statement: ast.stmt
     block: list[ast.stmt]
@@ -69,7 +71,9 @@ def indent_of_row(source: Source, offset: int) -> str:
 
 
 def header_row_offset(source: Source, tree: Tree, statement: ast.stmt) -> int | None:
-    """Offset in the row whose indentation is that of the compound statement around ``statement``; None at module level."""
+    """Offset in the row whose indentation is that of the compound statement around ``statement``; None at module
+    level.
+    """
     parent = tree.parent(statement)
     if isinstance(parent, ast.match_case):
         return span(source, parent.pattern)[0]
@@ -103,7 +107,9 @@ def indent_unit(source: Source, tree: Tree) -> str:
 
 
 def write_rows(lines: Sequence[str], indent: str, unit: str, newline: str) -> str:
-    """Rows at an indentation, joined without a final line end; leading groups of four spaces of ``lines`` become ``unit``."""
+    """Rows at an indentation, joined without a final line end; leading groups of four spaces of ``lines`` become
+    ``unit``.
+    """
     rows: list[str] = []
     for line in lines:
         body = line.lstrip(" ")
@@ -113,7 +119,8 @@ def write_rows(lines: Sequence[str], indent: str, unit: str, newline: str) -> st
 
 
 def gap_before(source: Source, tree: Tree, place: Place) -> tuple[int, int] | None:
-    """The stretch between a statement that is not first on its row and what stands before it (``;`` or the header's ``:``).
+    """The stretch between a statement that is not first on its row and what stands before it (``;`` or the header's
+    ``:``).
 
     The colon stays outside, the semicolon inside. None when a comment or anything unexpected stands there.
     """

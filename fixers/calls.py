@@ -1,4 +1,6 @@
-"""Verbs on method calls that move data: ``x.cuda(…)`` → ``x.to(device, …)`` and ``torch.zeros(…).cuda()`` → ``device=``."""
+"""Verbs on method calls that move data: ``x.cuda(…)`` → ``x.to(device, …)`` and ``torch.zeros(…).cuda()`` →
+``device=``.
+"""
 
 from __future__ import annotations
 
@@ -49,8 +51,8 @@ def cuda_to_device(source: Source, tree: Tree, call: ast.Call, device: str) -> E
 def move_into_factory(source: Source, tree: Tree, call: ast.Call, device: str) -> Edits | None:
     """``torch.zeros(2, 3).cuda()`` → ``torch.zeros(2, 3, device=device)``, also for ``.to(device)``.
 
-    Refuses when the receiver is not a call or already gives ``device`` (or may, by unpacking), when the outer call passes more
-    than the device, when a comment stands between the two, and inside an f-string.
+    Refuses when the receiver is not a call or already gives ``device`` (or may, by unpacking), when the outer call
+    passes more than the device, when a comment stands between the two, and inside an f-string.
     """
     if not isinstance(call.func, ast.Attribute) or not isinstance(call.func.value, ast.Call) or in_fstring(tree, call):
         return None

@@ -86,7 +86,9 @@ def append_to_expression(source: Source, tree: Tree, node: ast.expr, suffix: str
 
 
 def wrap_expression(source: Source, tree: Tree, node: ast.expr, before: str, after: str = ")") -> Edits | None:
-    """``x`` → ``float(x)`` with ``before`` as ``"float("``. Refuses inside an f-string, a starred expression, a target."""
+    """``x`` → ``float(x)`` with ``before`` as ``"float("``. Refuses inside an f-string, a starred expression, a
+    target.
+    """
     if in_fstring(tree, node) or isinstance(node, ast.Starred) or _is_bare_generator(source, tree, node):
         return None
     if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):

@@ -25,9 +25,9 @@ class Import:
 def add_import(source: Source, tree: Tree, statement: str, use: ast.AST | None = None) -> Import | None:
     """Make ``"import os"`` (or short ``"os"``) or ``"from copy import deepcopy"`` available at module level.
 
-    An unconditional import that is there counts, also under another name, if it stands before ``use`` or ``use`` is in a
-    function. A new one goes behind the docstring and ``from __future__``, into the first group of imports, at its sorted place.
-    Refuses when the name means something else anywhere in the file.
+    An unconditional import that is there counts, also under another name, if it stands before ``use`` or ``use`` is
+    in a function. A new one goes behind the docstring and ``from __future__``, into the first group of imports, at
+    its sorted place. Refuses when the name means something else anywhere in the file.
     """
     module, member = _parsed(statement)
     wanted = member or module
@@ -118,7 +118,8 @@ def _written(source: Source, tree: Tree, line: str, module: str, from_import: bo
 def _before_code(source: Source, tree: Tree, body: list[ast.stmt], start: int, line: str) -> Edits | None:
     """Between docstring or future imports and the first other statement."""
     if start:
-        return insert_after(source, tree, body[start - 1], ["", line])
+        crowded = source.line(_last_row(body[start - 1]) + 1).strip() != ""
+        return insert_after(source, tree, body[start - 1], ["", line, ""] if crowded else ["", line])
     rows = [line, ""] if not source.text[: span(source, body[0])[0]].endswith("\n\n") else [line]
     return insert_before(source, tree, body[0], rows)
 
@@ -177,5 +178,3 @@ def _is_future(node: ast.stmt) -> bool:
 
 def _last_row(node: ast.stmt) -> int:
     return node.end_lineno or node.lineno
-
-

@@ -22,7 +22,9 @@ _BLANK_TO_COMMENT = re.compile(r"[ \t\f]*(?:#.*)?\Z", re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """One argument of a call: ``start`` and ``end`` include its name, stars and parentheses; ``comma`` is the offset behind it."""
+    """One argument of a call: ``start`` and ``end`` include its name, stars and parentheses; ``comma`` is the offset
+    behind it.
+    """
 
     node: ast.expr | ast.keyword
     start: int
@@ -62,7 +64,9 @@ def skip_trivia(text: str, at: int) -> int:
 
 
 def in_fstring(tree: Tree, node: ast.AST) -> bool:
-    """Whether ``node`` stands in a replacement field: there its positions may be wrong and new quotes would end the string."""
+    """Whether ``node`` stands in a replacement field: there its positions may be wrong and new quotes would end the
+    string.
+    """
     return any(isinstance(parent, ast.JoinedStr) for parent in tree.ancestors(node))
 
 

@@ -1,19 +1,37 @@
-"""The verb that switches a module to eval mode for a stretch of code and gives it its earlier mode back at every exit."""
+"""The verb that switches a module to eval mode for a stretch of code and gives it its earlier mode back at every
+exit.
+"""
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from torchlint.findings import Edit
 from torchlint.fixers.blocks import place_of
 from torchlint.fixers.layout import Edits, code
 from torchlint.fixers.statements import insert_after, insert_before, is_docstring, replace_statement
-from torchlint.semantics.tree import LOOPS, SCOPES, Tree, children, walk
+from torchlint.semantics.tree import LOOPS, SCOPES, Tree, children, walk, walk_scope
 from torchlint.source import Source
 
-_PURE_BUILTINS = {"abs", "bool", "dict", "float", "int", "len", "list", "max", "min", "round", "set", "str", "sum", "tuple"}
+_PURE_BUILTINS = {
+    "abs",
+    "bool",
+    "dict",
+    "float",
+    "int",
+    "len",
+    "list",
+    "max",
+    "min",
+    "round",
+    "set",
+    "str",
+    "sum",
+    "tuple",
+}
 _PURE_MODULES = {"torch", "np", "numpy", "math"}
 _PURE_METHODS = {"item", "mean", "sum", "cpu", "numpy", "tolist", "detach", "float", "div", "items", "keys", "values"}
 
@@ -31,17 +49,17 @@ def surround_with_mode(
 ) -> Edits | None:
     """Put ``receiver.eval()`` before ``region`` and restore the earlier mode at each of its exits.
 
-    ``region`` are neighbouring statements of one block, or a whole function body (its docstring stays first). ``taken`` are the
-    names in use around it. The result reads::
+    ``region`` are neighbouring statements of one block, or a whole function body (its docstring stays first).
+    ``taken`` are the names in use around it. The result reads::
 
         was_training = model.training
         model.eval()
         <region, with model.train(was_training) before each return, break or continue that leaves it>
         model.train(was_training)
 
-    A returned expression that may run the model is bound to a name first, so that it is evaluated in eval mode. Exceptions leave
-    the mode as it is. Refuses a region that suspends (``yield``, ``await``), where another piece of the program would see the
-    switched mode, and one-line bodies that cannot be taken apart.
+    A returned expression that may run the model is bound to a name first, so that it is evaluated in eval mode.
+    Exceptions leave the mode as it is. Refuses a region that suspends (``yield``, ``await``), where another piece of
+    the program would see the switched mode, and one-line bodies that cannot be taken apart.
     """
     statements = list(region[1:]) if region and is_docstring(region[0]) else list(region)
     if not statements:
@@ -78,7 +96,8 @@ def insert_before_each_exit(
 ) -> Edits | None:
     """Insert rows before each ``return``, ``break`` or ``continue`` that leaves ``region`` and behind its end.
 
-    A returned expression that may use ``receiver`` is evaluated before the rows run. Refuses as :func:`surround_with_mode`.
+    A returned expression that may use ``receiver`` is evaluated before the rows run. Refuses as
+    :func:`surround_with_mode`.
     """
     exits = find_exits(region)
     if exits.suspends or not region:
@@ -114,16 +133,19 @@ def find_exits(region: Iterable[ast.stmt]) -> _Exits:
     return exits
 
 
-def _collect(node: ast.AST, in_loop: bool, exits: _Exits) -> None:
-    if isinstance(node, SCOPES):
+def _collect(statement: ast.AST, in_loop: bool, exits: _Exits) -> None:
+    if isinstance(statement, SCOPES):
         return
-    if isinstance(node, ast.Yield | ast.YieldFrom | ast.Await | ast.AsyncFor | ast.AsyncWith):
+    if isinstance(statement, ast.AsyncFor | ast.AsyncWith):
         exits.suspends = True
-    if isinstance(node, ast.Return) or (isinstance(node, ast.Break | ast.Continue) and not in_loop):
-        exits.leaving.append(node)
-    for child in children(node):
-        inner = in_loop or (isinstance(node, LOOPS) and child not in node.orelse)
-        _collect(child, inner, exits)
+    if isinstance(statement, ast.Return) or (isinstance(statement, ast.Break | ast.Continue) and not in_loop):
+        exits.leaving.append(statement)
+    for child in children(statement):
+        if isinstance(child, ast.stmt | ast.ExceptHandler | ast.match_case):
+            inside = isinstance(statement, LOOPS) and child not in statement.orelse
+            _collect(child, in_loop or inside, exits)
+        elif any(isinstance(node, ast.Yield | ast.YieldFrom | ast.Await) for node in walk_scope(child)):
+            exits.suspends = True
 
 
 def always_leaves(block: Sequence[ast.stmt]) -> bool:
@@ -145,14 +167,16 @@ def always_leaves(block: Sequence[ast.stmt]) -> bool:
 
 def _may_swallow(statement: ast.With | ast.AsyncWith) -> bool:
     """Whether a context manager may end an exception, so that control goes on behind the block."""
-    names = {node.attr if isinstance(node, ast.Attribute) else node.id for item in statement.items
-             for node in walk(item.context_expr) if isinstance(node, ast.Attribute | ast.Name)}
+    names = {
+        node.attr if isinstance(node, ast.Attribute) else node.id
+        for item in statement.items
+        for node in walk(item.context_expr)
+        if isinstance(node, ast.Attribute | ast.Name)
+    }
     return not names & {"no_grad", "inference_mode", "set_grad_enabled", "autocast", "enable_grad", "open"}
 
 
-def _exit(
-    source: Source, tree: Tree, leaving: ast.stmt, receiver: str, result: str, rows: list[str]
-) -> Edits | None:
+def _exit(source: Source, tree: Tree, leaving: ast.stmt, receiver: str, result: str, rows: list[str]) -> Edits | None:
     if not isinstance(leaving, ast.Return) or leaving.value is None or not may_run(leaving.value, receiver):
         return insert_before(source, tree, leaving, rows)
     value = code(source, leaving.value)
@@ -187,13 +211,15 @@ def _is_pure(call: ast.Call, root: str) -> bool:
         base = base.value
     if isinstance(base, ast.Name) and base.id in _PURE_MODULES:
         return True
-    return function.attr in _PURE_METHODS and not (isinstance(base, ast.Name) and base.id == root and base is function.value)
+    return function.attr in _PURE_METHODS and not (
+        isinstance(base, ast.Name) and base.id == root and base is function.value
+    )
 
 
 def _without_conflict(edits: list[Edit]) -> Edits | None:
     """The edits in order, or None when two of them want the same stretch."""
     ordered = sorted(set(edits))
-    for one, other in zip(ordered, ordered[1:], strict=False):
+    for one, other in pairwise(ordered):
         if other.start < one.end or (one.start == one.end == other.start == other.end):
             return None
     return tuple(ordered)

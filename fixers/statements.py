@@ -1,7 +1,8 @@
 """Verbs on statements: insert rows beside them, replace them, assign their result, put them under a ``with``.
 
-``lines`` are rows without indentation of their own; four leading spaces in a row mean one step deeper. They are written with the
-indentation and line end of the place. One-line bodies (``if x: y()``) and rows like ``a; b`` are taken apart as far as needed.
+``lines`` are rows without indentation of their own; four leading spaces in a row mean one step deeper. They are
+written with the indentation and line end of the place. One-line bodies (``if x: y()``) and rows like ``a; b`` are
+taken apart as far as needed.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from torchlint.fixers.blocks import (
 from torchlint.fixers.layout import Edits, row_bounds, span
 from torchlint.semantics.tree import FunctionNode, Tree, walk
 from torchlint.source import Source
-
 
 
 def insert_before(source: Source, tree: Tree, statement: ast.stmt, lines: Sequence[str]) -> Edits | None:
@@ -107,7 +107,11 @@ def assign_result(source: Source, tree: Tree, statement: ast.Expr, target: str |
     """
     if target is None:
         call = statement.value
-        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute) or not _is_dotted(call.func.value):
+        if (
+            not isinstance(call, ast.Call)
+            or not isinstance(call.func, ast.Attribute)
+            or not _is_dotted(call.func.value)
+        ):
             return None
         target = ast.unparse(call.func.value)
     start, _ = span(source, statement)
@@ -121,7 +125,9 @@ def _is_dotted(node: ast.expr) -> bool:
 
 
 def add_decorator(source: Source, tree: Tree, function: FunctionNode, decorator: str) -> Edits | None:
-    """Put ``@decorator`` directly above the ``def``, below the decorators that are there. Refuses a ``def`` inside a row."""
+    """Put ``@decorator`` directly above the ``def``, below the decorators that are there. Refuses a ``def`` inside a
+    row.
+    """
     start, _ = span(source, function)
     row_start, _ = row_bounds(source, start)
     if source.text[row_start:start].strip(" \t\f"):
@@ -135,8 +141,8 @@ def add_decorator(source: Source, tree: Tree, function: FunctionNode, decorator:
 def wrap_in_block(source: Source, tree: Tree, statements: Sequence[ast.stmt], header: str) -> Edits | None:
     """Put neighbouring statements of one block under ``header`` (``with torch.no_grad():``), one step deeper.
 
-    Rows inside a string keep their text, so every value stays the same. Refuses statements that share rows with a header or
-    with neighbours, and text the tokenizer cannot read.
+    Rows inside a string keep their text, so every value stays the same. Refuses statements that share rows with a
+    header or with neighbours, and text the tokenizer cannot read.
     """
     first, last = place_of(source, tree, statements[0]), place_of(source, tree, statements[-1])
     if not first.first_on_row or not last.last_on_row:
@@ -158,9 +164,7 @@ def wrap_in_block(source: Source, tree: Tree, statements: Sequence[ast.stmt], he
     return tuple(edits)
 
 
-def _rows_inside_strings(
-    source: Source, statements: Sequence[ast.stmt], first: int, last: int
-) -> set[int] | None:
+def _rows_inside_strings(source: Source, statements: Sequence[ast.stmt], first: int, last: int) -> set[int] | None:
     """The rows that begin inside a string; None when they cannot be told."""
     many_rows = any(
         isinstance(node, ast.JoinedStr | ast.Constant) and node.lineno != node.end_lineno
@@ -192,7 +196,9 @@ def _in_header_row(source: Source, tree: Tree, place: Place) -> bool:
 
 
 def _opened(source: Source, tree: Tree, place: Place) -> tuple[Edit, ...] | None:
-    """Edits that put ``place`` on a row of its own, with the block it is in; the last one is the gap before ``place``."""
+    """Edits that put ``place`` on a row of its own, with the block it is in; the last one is the gap before
+    ``place``.
+    """
     indent, newline = indent_of(source, tree, place), newline_near(source, place)
     edits: list[Edit] = []
     wanted = [place]
@@ -218,5 +224,3 @@ def _behind_inner_comments(source: Source, row_end: int, indent: str) -> int:
             at = source.line_starts[row - 1] + len(line)
         elif line.strip() or row >= len(source.line_starts):
             return at
-
-
