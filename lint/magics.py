@@ -85,7 +85,7 @@ def _mask_lines(cell: str, at: int, locked: list[tuple[int, int]], read_timed: b
                 end, statement = _logical_line(cell, at, at, locked)
             else:
                 end = _matched_end(_REST, cell, start)
-                statement = _stand_in(cell[start:end], "pass" if end - start > 3 else "0", "#")
+                statement = _stand_in(cell[start:end], "pass", "#")
                 locked.append((start, end))
         else:
             end, statement = _logical_line(cell, start, start, locked)
@@ -110,12 +110,11 @@ def _logical_line(cell: str, start: int, at: int, locked: list[tuple[int, int]])
         if kind == "end" and depth == 0:
             break
         at = token.end()
+        helped = depth == 0 and (kind == "help" or (helped and token.group().isspace()))
         if kind == "open":
             depth += 1
         elif kind == "close":
             depth = max(0, depth - 1)
-        elif kind == "help":
-            helped = True
         elif kind == "assign" and depth == 0:
             end = _matched_end(_REST, cell, at)
             locked.append((at, end))
@@ -127,9 +126,10 @@ def _logical_line(cell: str, start: int, at: int, locked: list[tuple[int, int]])
 
 
 def _stand_in(magic: str, statement: str, filler: str) -> str:
-    """``statement`` in place of a magic: the first line filled up, further lines blank."""
+    """``statement``, or 0 where there is no room for it, in place of a magic; further lines are blank."""
     first = _LINE_END.search(magic)
     width = first.start() if first else len(magic)
+    statement = statement if len(statement) <= width else "0"
     return statement + filler * (width - len(statement)) + _blank(magic[width:])
 
 

@@ -73,7 +73,7 @@ def join_cells(path: str, raw: bytes, cells: Iterable[CodeCell], *, bom: bool = 
     source = Source(path, raw, SEPARATOR.join(pieces), bom=bom, notes=tuple(notes), locked=tuple(locked))
     rows = [source.position(start)[0] for start in starts]
     ends = [row - 1 for row in rows[1:]] + [len(source.line_starts)]
-    source.cells = tuple(Cell(*values) for values in zip(numbers, rows, ends, strict=True))
+    source.cells = tuple(Cell(*values) for values in zip(numbers, rows, ends, strict=False))  # no cells: one end
     return source
 
 
@@ -160,7 +160,7 @@ def _load(text: str) -> dict[str, Any]:
     except json.JSONDecodeError as error:
         conflict = " (it holds merge conflict markers)" if "\n<<<<<<< " in "\n" + text else ""
         raise SourceError(
-            f"is not valid JSON{conflict}, so its cells cannot be read: {error.msg}; restore it, or save it again in Jupyter",
+            f"is not valid JSON{conflict}, so its cells cannot be read: {error.msg}; restore it, or save it in Jupyter",
             error.lineno,
             error.colno,
         ) from None
