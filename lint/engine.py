@@ -44,11 +44,11 @@ def check(
         except Exception as error:
             what = "the code is nested too deeply" if isinstance(error, RecursionError) else f"{type(error).__name__}: {error}"
             problems.append(Problem(source.path, f"internal error in {rule.code} {rule.name}: {what}"))
-    placed = [_in_cell(source, finding) for finding in findings]
+    placed = [in_cell(source, finding) for finding in findings]
     return Checked(tuple(sorted(placed, key=lambda finding: finding.sort_key)), tuple(problems))
 
 
-def _in_cell(source: Source, finding: Finding) -> Finding:
+def in_cell(source: Source, finding: Finding) -> Finding:
     """Rows of a notebook's findings count inside their cell; a fix that cannot be written back there is withheld."""
     cell = source.cell_at(finding.span.row) if source.cells else None
     if cell is None:

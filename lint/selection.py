@@ -19,7 +19,7 @@ class SelectionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """One layer of choices: a configuration file, or the command line. ``select`` None keeps what the layer below chose."""
+    """One layer of choices: a configuration file, or the command line. ``select`` None keeps what the layer below has."""
 
     select: tuple[str, ...] | None = None
     extend_select: tuple[str, ...] = ()
@@ -70,7 +70,7 @@ def unknown(what: str, word: str, known: Iterable[str]) -> str:
     """The sentence for a word that is not among the known ones, with the nearest of them."""
     candidates = sorted(known)
     near = nearest(word, candidates)
-    hint = f"did you mean {near!r}?" if near else f"known are {', '.join(candidates)}" if candidates else "there are none"
+    hint = f"did you mean {near!r}?" if near else f"known are {', '.join(candidates) or 'none'}"
     return f"unknown {what} {word!r}: {hint}"
 
 

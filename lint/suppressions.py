@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import re
 import tokenize
 from collections.abc import Iterable, Iterator
@@ -14,14 +13,15 @@ from torchlint.source import Source
 
 MENTIONED = re.compile(r"noqa|torchlint\s*:", re.IGNORECASE)
 MENTIONED_BYTES = re.compile(rb"noqa|torchlint\s*:", re.IGNORECASE)
-_CODE = r"[A-Z]+[0-9]+"
+_CODE = r"[A-Z]+[0-9]+(?!\w)"
 _NOQA = re.compile(
-    rf"#\s*(?P<word>noqa)(?![\w-])(?P<codes>\s*:\s*{_CODE}(?:(?:\s*,\s*|\s+){_CODE}(?![\w]))*)?(?P<colon>\s*:)?", re.IGNORECASE
+    rf"#\s*(?P<word>noqa)(?![\w-])(?:\s*:\s*(?P<codes>{_CODE}(?:(?:\s*,\s*|\s+){_CODE})*)|(?P<bare>\s*:))?",
+    re.IGNORECASE,
 )
 _IGNORE = re.compile(
     r"#\s*torchlint\s*:\s*(?P<word>ignore-file|ignore)(?![\w-])(?:\s*\[(?P<codes>[^\]#]*)\])?", re.IGNORECASE
 )
-# ``# ruff: noqa``, ``# flake8: noqa: E501`` and the like are file-level comments of other tools.
+# A file-level comment of another tool, such as ruff or flake8, names it before the word.
 _FOREIGN = re.compile(r"#\s*(?!torchlint)[\w-]+\s*:\s*$", re.IGNORECASE)
 _ITEM = re.compile(r"[\w-]+")
 
@@ -41,7 +41,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """One comment. ``items`` is None for the blanket form; ``start``/``end`` span the directive, not the whole comment."""
+    """One comment; ``items`` is None for the blanket form. ``start``/``end`` span the directive, not the whole comment."""
 
     row: int
     start: int
@@ -120,8 +120,8 @@ def _read(comment: Comment) -> Iterator[Suppression]:
     for match in _NOQA.finditer(text):
         if _FOREIGN.search(text[: match.start("word")]):
             continue
-        if match["codes"] is None and match["colon"]:
-            continue  # ``# noqa: see below`` names no code; reading it as blanket would silence too much
+        if match["bare"]:
+            continue  # a colon and then no code: reading it as blanket would silence too much
         items = None if match["codes"] is None else tuple(_items(comment, match.start("codes"), match.end("codes")))
         yield _suppression(comment, match, "noqa", False, items)
 

@@ -1,0 +1,131 @@
+"""Chunks of files sent to other processes, results back in order; a worker that dies costs its file, not the run."""
+
+from __future__ import annotations
+
+import multiprocessing
+import signal
+import sys
+import threading
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Executor, Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import dataclass, replace
+
+from torchlint.findings import Problem
+from torchlint.runner import CHUNK_BYTES, FileResult, Store, Task, check_all
+
+_AHEAD = 4  # chunks in flight for each worker: memory stays flat however many files there are
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Files that one worker checks one after the other."""
+
+    tasks: tuple[Task, ...]
+    store: Store | None = None
+
+
+def check_chunk(chunk: Chunk) -> list[FileResult]:
+    """What a worker does."""
+    return list(check_all(chunk.tasks, chunk.store))
+
+
+def chunks(tasks: Sequence[Task], sizes: Sequence[int], store: Store | None) -> Iterator[Chunk]:
+    """Neighbouring files together, up to :data:`CHUNK_BYTES` each."""
+    current: list[Task] = []
+    weight = 0
+    for task, size in zip(tasks, sizes, strict=True):
+        if current and weight + size > CHUNK_BYTES:
+            yield Chunk(tuple(current), store)
+            current, weight = [], 0
+        current.append(task)
+        weight += size
+    if current:
+        yield Chunk(tuple(current), store)
+
+
+def in_executor(
+    tasks: Sequence[Task], sizes: Sequence[int], executor: Executor, store: Store | None = None, ahead: int = 64
+) -> Iterator[FileResult]:
+    """Check tasks in somebody else's executor, which is left running."""
+    flight: deque[Future[list[FileResult]]] = deque()
+    todo = chunks(tasks, sizes, store)
+    try:
+        while True:
+            while len(flight) < ahead and (chunk := next(todo, None)) is not None:
+                flight.append(executor.submit(check_chunk, chunk))
+            if not flight:
+                return
+            yield from flight.popleft().result()
+    finally:
+        for future in flight:
+            future.cancel()
+
+
+def in_processes(
+    tasks: Sequence[Task], sizes: Sequence[int], jobs: int, store: Store | None = None
+) -> Iterator[FileResult]:
+    """Check tasks in worker processes of our own.
+
+    When a worker dies, what had not come back is checked file by file in a fresh process; a file that kills this one as
+    well is named. The next result carries the death as a problem, so that nobody takes the run for a clean one.
+    """
+    count = min(jobs, len(tasks))
+    done = 0
+    pool = _pool(count)
+    try:
+        for result in in_executor(tasks, sizes, pool, store, ahead=count * _AHEAD):
+            done += 1
+            yield result
+        pool.shutdown()
+    except BrokenProcessPool:
+        _stop(pool)
+        yield from _one_by_one(tasks[done:], store)
+    except BaseException:
+        _stop(pool)
+        raise
+
+
+def _one_by_one(tasks: Sequence[Task], store: Store | None) -> Iterator[FileResult]:
+    death: tuple[Problem, ...] = (
+        Problem("torchlint", "a worker process was killed (out of memory?); its files were checked again one by one"),
+    )
+    pool = _pool(1)
+    try:
+        for task in tasks:
+            try:
+                result = pool.submit(check_chunk, Chunk((task,), store)).result()[0]
+            except BrokenProcessPool:
+                _stop(pool)
+                pool = _pool(1)
+                result = FileResult(task.path, problems=(Problem(task.path, "the process that checked it was killed"),))
+            yield replace(result, problems=(*death, *result.problems))
+            death = ()
+        pool.shutdown()
+    except BaseException:
+        _stop(pool)
+        raise
+
+
+def _pool(count: int) -> ProcessPoolExecutor:
+    return ProcessPoolExecutor(count, mp_context=_context(), initializer=_start_worker)
+
+
+def _context() -> multiprocessing.context.BaseContext:
+    """Fork where that is sound, for a worker is then ready at once; never from a process with threads or with torch."""
+    alone = threading.active_count() == 1 and "torch" not in sys.modules
+    return multiprocessing.get_context("fork" if sys.platform == "linux" and alone else "spawn")
+
+
+def _start_worker() -> None:
+    # Ctrl-C reaches the whole process group; the parent alone answers it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _stop(pool: ProcessPoolExecutor) -> None:
+    """End the workers at once."""
+    processes = list((getattr(pool, "_processes", None) or {}).values())
+    pool.shutdown(wait=False, cancel_futures=True)
+    for process in processes:
+        process.terminate()
