@@ -1,8 +1,8 @@
 """What a fixture says about itself: comments that name the findings a file must give.
 
-``# expect: TL501`` stands at the end of the reported row, ``# expect-next: TL501`` on the row before where the reported row cannot
-hold a comment. Several codes are separated by commas; a code may carry its column (``TL501@19``, from 1) and the safety of its fix
-(``TL501[unsafe]``, ``TL501[manual]``, ``TL501[none]``): ``TL501@19[safe]``.
+``# expect: TL501`` stands at the end of the reported row, ``# expect-next: TL501`` on the row before where the reported
+row cannot hold a comment. Several codes are separated by commas; a code may carry its column (``TL501@19``, from 1) and
+the safety of its fix (``TL501[unsafe]``, ``TL501[manual]``, ``TL501[none]``): ``TL501@19[safe]``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Fixture files of a rule: where they lie, which rules run on them, and how they are read, checked and fixed by the harness."""
+"""Fixture files of a rule: where they lie, which rules run on them, and how they are read and checked."""
 
 from __future__ import annotations
 
@@ -52,9 +52,10 @@ class Case:
 
 
 def fixture_cases(folder: Path, rule: type[Rule], alongside: Iterable[type[Rule]] | None = None) -> list[Case]:
-    """The fixtures of one rule, sorted. ``alongside`` are the rules that run with it: by default all that come with torchlint.
+    """The fixtures of one rule, sorted.
 
-    Raises FileNotFoundError when the folder is missing or holds no fixture.
+    ``alongside`` are the rules that run with it, by default all that come with torchlint. Raises FileNotFoundError
+    when the folder is missing or holds no fixture.
     """
     others = tuple(available_rules() if alongside is None else alongside)
     rules = others if rule in others else (*others, rule)

@@ -17,10 +17,9 @@ if TYPE_CHECKING:
 
 _BLOCK = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _SAFETY_WORDS = {
-    "safe": Safety.SAFE,
-    "unsafe": Safety.UNSAFE,
-    "manual": Safety.MANUAL,
-    "no fix": None,
+    Safety.SAFE: r"\bsafe\b",
+    Safety.UNSAFE: r"\bunsafe\b",
+    Safety.MANUAL: r"\bmanual\b|\bby hand\b|\bwithheld\b|\bno fix\b",
 }
 
 
@@ -29,14 +28,14 @@ def python_blocks(section: str) -> list[str]:
     return [match[1] for match in _BLOCK.finditer(section + "\n")]
 
 
-def declared_safeties(rule: type[Rule]) -> set[Safety | None]:
-    """What the *Fix safety* section speaks of, by the words "safe", "unsafe", "manual" and "no fix"."""
+def declared_safeties(rule: type[Rule]) -> set[Safety]:
+    """What the *Fix safety* section speaks of: "safe", "unsafe", and "manual", "by hand", "withheld" or "no fix"."""
     section = documentation(rule).get("Fix safety", "").lower()
-    return {safety for word, safety in _SAFETY_WORDS.items() if re.search(rf"\b{word}\b", section)}
+    return {safety for safety, words in _SAFETY_WORDS.items() if re.search(words, section)}
 
 
 def sections_complete(rule: type[Rule]) -> None:
-    """The docstring has a summary and all sections, each with text, in their order; name and texts keep to the house's form."""
+    """The docstring has a one-line summary and all sections, each with text, in their order; the name is kebab-case."""
     parts = documentation(rule)
     titles = [title for title in parts if title]
     assert titles == list(SECTIONS), f"{rule.code}: sections are {titles}, not {list(SECTIONS)}"
@@ -44,7 +43,7 @@ def sections_complete(rule: type[Rule]) -> None:
     assert not empty, f"{rule.code}: nothing under {', '.join(empty)}"
     assert "\n" not in parts[""].strip(), f"{rule.code}: the summary is one line"
     assert re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", rule.name), f"{rule.code}: {rule.name!r} is not kebab-case"
-    assert declared_safeties(rule), f"{rule.code}: *Fix safety* says none of {', '.join(_SAFETY_WORDS)}"
+    assert declared_safeties(rule), f"{rule.code}: *Fix safety* says neither safe, unsafe nor manual"
 
 
 def example_is_flagged(rule: type[Rule]) -> None:

@@ -1,8 +1,8 @@
 """Harness for people who write rules: fixtures say what must be found, the harness proves that and a good deal more.
 
-A rule's fixtures lie in one folder. Files directly in it stand alone; a folder inside is a project of several files. Comments in
-the files name the findings (see :mod:`torchlint.expectations`), and ``x.fixed.py`` beside ``x.py`` is what all fixes of the rule,
-unsafe ones too, must make of it; a file with such a golden copy may do without expectation comments. Use it from pytest so::
+A rule's fixtures lie in one folder. Files directly in it stand alone; a folder inside is a project of several files.
+Comments in the files name the findings (see :mod:`torchlint.expectations`), and ``x.fixed.py`` beside ``x.py`` is what
+all fixes of the rule, unsafe ones too, must make of it; a file with such a golden copy may do without expectations. Use it from pytest so::
 
     from torchlint.testing import CHECKS, fixture_cases
 
@@ -11,8 +11,8 @@ unsafe ones too, must make of it; a file with such a golden copy may do without 
     def test_fixture(case, check):
         check(case)
 
-The docstring of a rule is tested as well: ``for check in DOCUMENTATION_CHECKS: check(MyRule)``. Every check raises AssertionError
-with the file, the row and what differs.
+The docstring of a rule is tested as well: ``for check in DOCUMENTATION_CHECKS: check(MyRule)``. Every check raises
+AssertionError with the file, the row and what differs.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import difflib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from torchlint.expectations import expectations, unmet
@@ -36,10 +37,19 @@ from torchlint.source import Source, SourceError
 if TYPE_CHECKING:
     from torchlint.rules.rule import Rule
 
-__all__ = ["CHECKS", "DOCUMENTATION_CHECKS", "Case", "fixability_is_declared", "fixture_cases", "screen_holds"]
+__all__ = [
+    "CHECKS",
+    "DOCUMENTATION_CHECKS",
+    "Case",
+    "Check",
+    "expectations",
+    "fixability_is_declared",
+    "fixture_cases",
+    "screen_holds",
+]
 
 
-# -- findings --------------------------------------------------------------------------------------------------------------
+# -- findings --------------------------------------------------------------------------------------
 
 
 def expectations_met(case: Case) -> None:
@@ -109,7 +119,7 @@ def suppressible(case: Case) -> None:
                 assert _places(after) == _places(kept), f"{told}: {_places(after)}, not {_places(kept)}"
 
 
-# -- fixes -----------------------------------------------------------------------------------------------------------------
+# -- fixes -----------------------------------------------------------------------------------------
 
 
 def golden_fix(case: Case) -> None:
@@ -175,11 +185,11 @@ def fixability_is_declared(cases: Iterable[Case]) -> None:
     cases = list(cases)
     rule = cases[0].rule
     declared = declared_safeties(rule)
-    shown = {finding.fix.safety if finding.fix else None: finding for case in cases for finding in _own(case)}
+    shown = {finding.fix.safety if finding.fix else Safety.MANUAL: finding for case in cases for finding in _own(case)}
     for safety, finding in shown.items():
-        word = safety.value if safety else "no fix"
-        assert safety in declared, f"{rule.code}: *Fix safety* does not mention {word!r}, but {_say(finding)} has it"
-    unseen = ", ".join(sorted(safety.value if safety else "no fix" for safety in declared - shown.keys()))
+        said = f"{_say(finding)} is {safety.value}"
+        assert safety in declared, f"{rule.code}: *Fix safety* does not speak of {safety.value!r}, but {said}"
+    unseen = ", ".join(sorted(safety.value for safety in declared - shown.keys()))
     assert not unseen, f"{rule.code}: *Fix safety* speaks of {unseen}, but no fixture shows it"
 
 
@@ -198,7 +208,7 @@ CHECKS: tuple[Check, ...] = (
 )
 
 
-# -- parts of the checks ---------------------------------------------------------------------------------------------------
+# -- parts of the checks ---------------------------------------------------------------------------
 
 
 def _fixed(case: Case, source: Source, rules: tuple[type[Rule], ...]) -> Source:
@@ -218,7 +228,7 @@ def _row(source: Source, finding: Finding) -> int:
 
 
 def _commented(source: Source, finding: Finding, comment: str) -> tuple[int, str]:
-    """The first row of the statement that takes a comment, and the text with it; row 0 where none does (inside strings)."""
+    """The first row of the statement that takes a comment, and the text with it; row 0 where none does (in strings)."""
     tree = ast.dump(parse(source))
     for row in sorted(range(finding.first_row, finding.last_row + 1), key=lambda row: row != finding.span.row):
         if row < len(source.line_starts) or source.line(row):
@@ -235,7 +245,8 @@ def _commented(source: Source, finding: Finding, comment: str) -> tuple[int, str
 def _check_text(part: Text | None, where: str) -> None:
     if part is not None:
         words = str(part)
-        assert words.strip() == words and words, f"{where}: empty or padded text {words!r}"
+        assert words, f"{where}: empty text"
+        assert words.strip() == words, f"{where}: padded text {words!r}"
         assert not re.search(r"<ast\.|<\w+ object|\bKnown\(", words), f"{where}: leaks a value: {words!r}"
 
 
@@ -257,7 +268,7 @@ def _places(findings: Iterable[Finding]) -> list[str]:
 
 def _rows(source: Source) -> list[str]:
     starts = [*source.line_starts, len(source.text)]
-    return [source.text[start:end] for start, end in zip(starts, starts[1:], strict=False)]
+    return [source.text[start:end] for start, end in pairwise(starts)]
 
 
 def _line_ends(source: Source) -> set[str]:

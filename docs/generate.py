@@ -1,0 +1,65 @@
+"""Writes the pages that come out of the rules themselves: docs/rules/*.md and the rule table in README.md.
+
+Run ``python docs/generate.py`` after a rule's docstring has changed; a test fails as long as a page is stale.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from torchlint.findings import Safety
+from torchlint.rule_docs import declared_safeties
+from torchlint.rules.rule import SECTIONS, Rule, documentation
+from torchlint.selection import available_rules
+
+ROOT = Path(__file__).parent.parent
+BEGIN, END = "<!-- rules: begin (generated) -->", "<!-- rules: end -->"
+_FIX_WORDS = {Safety.SAFE: "safe", Safety.UNSAFE: "unsafe", Safety.MANUAL: "by hand"}
+
+
+def pages() -> dict[Path, str]:
+    """The text each generated page should have, by path."""
+    rules = available_rules()
+    found = {ROOT / "docs" / "rules" / f"{rule.code}.md": rule_page(rule) for rule in rules}
+    found[ROOT / "docs" / "rules" / "README.md"] = f"# Rules\n\n{rule_table(rules, '')}"
+    readme = ROOT / "README.md"
+    head, begin, rest = readme.read_text("utf-8").partition(BEGIN)
+    _, end, tail = rest.partition(END)
+    if not (begin and end):
+        raise SystemExit(f"README.md has lost the marks {BEGIN} and {END} around the rule table")
+    found[readme] = f"{head}{BEGIN}\n{rule_table(rules, 'docs/rules/')}{END}{tail}"
+    return found
+
+
+def rule_table(rules: tuple[type[Rule], ...], folder: str) -> str:
+    """All rules as a Markdown table; links start with ``folder``."""
+    rows = ["| code | name | reports | fix |", "|---|---|---|---|"]
+    for rule in rules:
+        summary = documentation(rule)[""].strip().rstrip(".")
+        fixes = ", ".join(word for safety, word in _FIX_WORDS.items() if safety in declared_safeties(rule))
+        off = "" if rule.default else " (off unless selected)"
+        rows.append(f"| [{rule.code}]({folder}{rule.code}.md) | {rule.name} | {summary}{off} | {fixes} |")
+    return "\n".join(rows) + "\n"
+
+
+def rule_page(rule: type[Rule]) -> str:
+    """The page of one rule."""
+    parts = documentation(rule)
+    lines = [f"# {rule.code} {rule.name}", "", parts[""].strip(), ""]
+    if not rule.default:
+        lines += [f"Off by default; `--extend-select {rule.code}` switches it on.", ""]
+    for section in SECTIONS:
+        lines += [f"## {section}", "", parts[section].strip(), ""]
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Write what has changed and say so."""
+    for path, text in pages().items():
+        if not path.exists() or path.read_text("utf-8") != text:
+            path.write_text(text, "utf-8")
+            print(f"wrote {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()
