@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from torchlint.findings import Finding, Fix
+from torchlint.findings import Finding
 from torchlint.inspection import inspect
-from torchlint.notebook import is_notebook, read_notebook, write_back
+from torchlint.notebook import is_notebook, read_notebook
 from torchlint.selection import available_rules
 from torchlint.semantics.project import Project
-from torchlint.source import Source, apply_edits, read_source
+from torchlint.source import Source, read_source
 
 if TYPE_CHECKING:
     from torchlint.rules.rule import Rule
@@ -72,9 +72,3 @@ def fixture_cases(folder: Path, rule: type[Rule], alongside: Iterable[type[Rule]
 def read(path: str, raw: bytes) -> Source:
     """A module or a notebook, by its name. Raises SourceError."""
     return read_notebook(path, raw) if is_notebook(path) else read_source(path, raw)
-
-
-def applied(source: Source, fix: Fix) -> Source:
-    """The source after one fix. Raises SourceError, or ValueError when a notebook does not take the edits."""
-    raw = write_back(source, fix.edits) if source.cells else source.encode(apply_edits(source.text, fix.edits))
-    return read(source.path, raw)
