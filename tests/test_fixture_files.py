@@ -1,4 +1,4 @@
-"""Files as they really are: line ends, encodings, byte order marks, tabs. Findings stand where they should, bytes stay."""
+"""Files as they are: line ends, encodings, byte order marks, tabs. Findings stand where they should, bytes stay."""
 
 from __future__ import annotations
 
