@@ -101,7 +101,9 @@ def indent_unit(source: Source, tree: Tree) -> str:
         start = start_of(source, statement)
         row_start, _ = row_bounds(source, start)
         inner, outer = indent_of_row(source, start), indent_of_row(source, header)
-        if not source.text[row_start:start].strip(" \t\f") and inner.startswith(outer) and len(inner) > len(outer):
+        if _continues(source, row_start) or source.text[row_start:start].strip(" \t\f"):
+            continue
+        if inner.startswith(outer) and len(inner) > len(outer):
             return inner[len(outer) :]
     return "    "
 

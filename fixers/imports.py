@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from torchlint.fixers.layout import Edits, span
+from torchlint.fixers.layout import Edits
 from torchlint.fixers.statements import insert_after, insert_before, is_docstring
 from torchlint.semantics.tree import FUNCTIONS, Tree
 from torchlint.source import Source
@@ -120,8 +120,7 @@ def _before_code(source: Source, tree: Tree, body: list[ast.stmt], start: int, l
     if start:
         crowded = source.line(_last_row(body[start - 1]) + 1).strip() != ""
         return insert_after(source, tree, body[start - 1], ["", line, ""] if crowded else ["", line])
-    rows = [line, ""] if not source.text[: span(source, body[0])[0]].endswith("\n\n") else [line]
-    return insert_before(source, tree, body[0], rows)
+    return insert_before(source, tree, body[0], [line, ""])
 
 
 def _first_group(source: Source, body: list[ast.stmt], start: int) -> list[ast.Import | ast.ImportFrom]:
