@@ -1,4 +1,4 @@
-"""Findings that are known and not reported again, in a file to keep under version control: one readable entry for each."""
+"""Findings that are known and not reported again: a file to keep under version control, readable entry by entry."""
 
 from __future__ import annotations
 
@@ -52,11 +52,28 @@ class Baseline:
             else:
                 yield finding
 
+    def known(self, findings: Iterable[Finding], sources: Callable[[str], Source | None]) -> Iterator[Finding]:
+        """The findings that are known; none is used up."""
+        left = self._left.copy()
+        for finding in findings:
+            entry = self.entry(finding, sources(finding.path))
+            if left[entry] > 0:
+                left[entry] -= 1
+                yield finding
+
+    def elsewhere(self, checked: Iterable[str]) -> Iterator[Entry]:
+        """What is known of files that are there and were not checked."""
+        seen = {self._relative(path) for path in checked}
+        for entry in self._left.elements():
+            if entry.path not in seen and os.path.exists(os.path.join(self._folder, entry.path)):
+                yield entry
+
     def vanished(self, checked: Iterable[str]) -> list[Entry]:
         """Known findings that did not occur again although their file was checked, or is gone."""
         seen = {self._relative(path) for path in checked}
-        left = [entry for entry, count in self._left.items() for _ in range(count)]
-        return sorted(e for e in left if e.path in seen or not os.path.exists(os.path.join(self._folder, e.path)))
+        return sorted(
+            e for e in self._left.elements() if e.path in seen or not os.path.exists(os.path.join(self._folder, e.path))
+        )
 
     def _relative(self, path: str) -> str:
         return os.path.relpath(os.path.abspath(path), self._folder).replace(os.sep, "/")
@@ -81,10 +98,9 @@ def read(path: str) -> Baseline:
     return Baseline(path, entries)
 
 
-def content(path: str, findings: Iterable[Finding], sources: Callable[[str], Source | None]) -> bytes:
+def content(entries: Iterable[Entry]) -> bytes:
     """The bytes of a baseline that knows these findings."""
-    empty = Baseline(path)
-    counts = Counter(empty.entry(finding, sources(finding.path)) for finding in findings)
+    counts = Counter(entries)
     items = [
         {"path": entry.path, "code": entry.code, "statement": entry.statement, "count": count}
         for entry, count in sorted(counts.items())

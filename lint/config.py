@@ -64,7 +64,7 @@ class Config:
 
 
 class Configs:
-    """The configuration that counts for each folder: the nearest file above it, the one given, or none when isolated."""
+    """The configuration that counts for a folder: the nearest file above it, the one given, or none when isolated."""
 
     def __init__(self, rules: Sequence[type[Rule]], forced: str | None = None, isolated: bool = False) -> None:
         self._rules = rules
@@ -131,7 +131,7 @@ def _table(path: str, *, whole: bool, required: bool) -> Mapping[str, Any] | Non
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{path}: is not valid TOML: {error}") from None
     if whole:
-        return data
+        return dict(data)
     tool = data.get("tool", {})
     found = tool.get("torchlint") if isinstance(tool, dict) else None
     if found is None:

@@ -16,9 +16,9 @@ SUFFIXES = (".py", ".ipynb")
 EXCLUDED = frozenset(
     {
         ".bzr", ".direnv", ".eggs", ".git", ".hg", ".hypothesis", ".ipynb_checkpoints", ".mypy_cache", ".nox",
-        ".pants.d", ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".torchlint_cache", ".tox", ".venv", ".vscode",
-        "__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules", "site-packages",
-        "venv",
+        ".pants.d", ".pyenv", ".pytest_cache", ".pytype", ".ruff_cache", ".svn", ".torchlint_cache", ".tox", ".venv",
+        ".vscode", "__pycache__", "__pypackages__", "_build", "buck-out", "build", "dist", "node_modules",
+        "site-packages", "venv",
     }
 )  # fmt: skip
 
@@ -51,9 +51,9 @@ def discover(
 ) -> Discovery:
     """Find the files below ``paths``. Raises ConfigError.
 
-    A file named itself is always taken. Below a folder count: the suffix, :data:`EXCLUDED`, ``exclude`` (from the current
-    folder), the ``exclude`` of the configuration and ``.gitignore``. None of them applies to a folder that is named, nor to
-    its parents. Links to folders are not followed.
+    A file named itself is always taken. Below a folder count: the suffix, :data:`EXCLUDED`, ``exclude`` (from the
+    current folder), the ``exclude`` of the configuration and ``.gitignore``. None of them applies to a folder that is
+    named, nor to its parents. Links to folders are not followed.
     """
     walk = _Walk(configs, Patterns(exclude, os.getcwd()), respect_gitignore)
     for path in paths:
@@ -148,7 +148,7 @@ class _Walk:
             return False
 
     def _above(self, path: str) -> tuple[Patterns, ...]:
-        """The ``.gitignore`` files between a folder and its repository's root, less what would leave out the folder itself."""
+        """The ``.gitignore`` files from the repository's root down to a folder, less what would leave that out."""
         if not self._respect:
             return ()
         absolute = os.path.abspath(path)

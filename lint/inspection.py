@@ -54,7 +54,7 @@ def _unused(
     if not any(rule.code == ours.code for rule in rules) or not ours.screen.search(source.raw):
         return []
     enabled = {word for rule in rules for word in (rule.code, rule.name)} - {ours.code, ours.name}
-    names = {word for rule in (*available_rules(), *rules) for word in (rule.code, rule.name)}
+    names = {word for known in available_rules() for word in (known.code, known.name)} | enabled
     found = unused(source, comments.all, findings, enabled, names)
     return [
         in_cell(source, finding)

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class Planner:
-    """Gives files their plan; files under one configuration share it. ``layers`` go over what the configuration says."""
+    """Gives files their plan, shared under one configuration. ``layers`` go over what the configuration says."""
 
     def __init__(self, rules: Sequence[type[Rule]], layers: Sequence[Selection] = ()) -> None:
         self._rules = rules

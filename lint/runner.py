@@ -71,8 +71,8 @@ def run(
 ) -> Iterator[FileResult]:
     """Check all tasks and yield their results in order; files that no rule can concern are not parsed.
 
-    ``executor`` takes the place of the worker processes and may be any of ``concurrent.futures``. ``progress`` is told how
-    many more files are done.
+    ``executor`` takes the place of the worker processes and may be any of ``concurrent.futures``. ``progress`` is told
+    how many more files are done.
     """
     from torchlint import workers
 

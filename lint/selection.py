@@ -19,7 +19,7 @@ class SelectionError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """One layer of choices: a configuration file, or the command line. ``select`` None keeps what the layer below has."""
+    """One layer of choices, a configuration file or the command line; ``select`` None keeps the layer below."""
 
     select: tuple[str, ...] | None = None
     extend_select: tuple[str, ...] = ()

@@ -41,7 +41,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Suppression:
-    """One comment; ``items`` is None for the blanket form. ``start``/``end`` span the directive, not the whole comment."""
+    """One comment, ``items`` None for the blanket form; ``start``/``end`` span the directive, not the whole comment."""
 
     row: int
     start: int

@@ -8,7 +8,7 @@ from itertools import groupby
 from typing import TypeAlias
 from xml.sax.saxutils import escape, quoteattr
 
-from torchlint.findings import Finding
+from torchlint.findings import Finding, Problem
 from torchlint.reports.view import Report, mark, printable, where
 
 Case: TypeAlias = "tuple[str, str, int | None, int | None, str, str]"  # name, file, row, column, message, body
@@ -28,8 +28,7 @@ def show(report: Report) -> Iterator[str]:
     for path, group in groupby(findings, key=lambda finding: finding.path):
         yield from _suite(path, [(_case(report, each), "failure") for each in group])
     for path, faults in groupby(problems, key=lambda problem: problem.path):
-        cases = [(("error", path, fault.row, None, fault.message, str(fault)), "error") for fault in faults]
-        yield from _suite(path, cases)
+        yield from _suite(path, [(_fault(fault), "error") for fault in faults])
     yield "</testsuites>\n"
 
 
@@ -38,6 +37,10 @@ def _case(report: Report, finding: Finding) -> Case:
     fixable = f" {mark(finding)}" if mark(finding) else ""
     body = f"{where(finding)}: {finding.code}{fixable} {message}\nhelp: {report.view.render(finding.help)}"
     return (f"{finding.code} {finding.name}", finding.path, finding.span.row, finding.span.column, message, body)
+
+
+def _fault(problem: Problem) -> Case:
+    return ("error", problem.path, problem.row, problem.column, problem.message, str(problem))
 
 
 def _suite(path: str, cases: list[tuple[Case, str]]) -> Iterator[str]:

@@ -16,14 +16,17 @@ from torchlint.source import Source
 
 def show(report: Report) -> Iterator[str]:
     """The document."""
-    yield json.dumps(
-        {
-            "source": {"name": "torchlint"},
-            "severity": "WARNING",
-            "diagnostics": [_diagnostic(finding, report.view) for finding in report.findings],
-        },
-        indent=2,
-    ) + "\n"
+    yield (
+        json.dumps(
+            {
+                "source": {"name": "torchlint"},
+                "severity": "WARNING",
+                "diagnostics": [_diagnostic(finding, report.view) for finding in report.findings],
+            },
+            indent=2,
+        )
+        + "\n"
+    )
 
 
 def _diagnostic(finding: Finding, view: View) -> dict[str, Any]:

@@ -1,0 +1,1 @@
+"""One module for each command; ``command(name)`` gives the click command."""
