@@ -96,7 +96,7 @@ class Project:
 
     def adopt(self, path: str, program: Program) -> None:
         """Use a program that is being checked for questions about its own file, so that there is one tree of it."""
-        self._programs.setdefault(os.path.abspath(path), program)
+        self._programs[os.path.abspath(path)] = program
 
     def module_file(self, dotted: str, path: str) -> str | None:
         """The file of a module as imported from ``path``: relative, below the root, or below a folder on the way up to it."""
