@@ -12,9 +12,9 @@ from torchlint.commands.output import report_problem, say
 from torchlint.files import read
 from torchlint.findings import Problem
 from torchlint.fixing import edited
-from torchlint.noqa import silence
 from torchlint.reports.summary import count
 from torchlint.runner import FileResult, Task, open_source
+from torchlint.silencing import silence
 from torchlint.source import SourceError
 from torchlint.writing import WriteError, write_file
 
