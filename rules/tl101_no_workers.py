@@ -1,0 +1,152 @@
+"""TL101 no-workers."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
+from torchlint.fixers.arguments import set_keyword
+from torchlint.fixers.expressions import replace_expression
+from torchlint.fixers.imports import add_import
+from torchlint.fixers.layout import Edits
+from torchlint.rules.rule import Rule
+from torchlint.semantics.datasets import in_memory
+from torchlint.semantics.guards import iterated_on_import
+from torchlint.semantics.loaders import WORKERS_POSITION, Loader, loader_argument, loaders, only_counts_workers
+from torchlint.semantics.program import Program
+from torchlint.semantics.workers import Hazard, hazards
+
+_WITHHELD = {
+    Hazard.REPLAYED: "`{what}` is an iterable dataset that does not ask `get_worker_info()`, so every worker would yield every"
+    " sample: split the stream between the workers first",
+    Hazard.LOCAL: "the loader keeps a lambda, or a function or class defined in a function (`{what}`), which workers cannot"
+    " receive under spawn and forkserver: move it to module level first",
+    Hazard.HANDLE: "the dataset opens `{what}` in its constructor, and workers that share an open file read wrong samples: open"
+    " it in the worker, on the first `__getitem__`, first",
+    Hazard.CUDA: "the dataset puts tensors on a GPU (`{what}`), which a forked worker cannot use: move batches in the training"
+    " loop first",
+    Hazard.STATE: "the dataset writes `{what}` while it is read, and each worker would write a copy of its own: make sure that"
+    " nothing reads it in the training process first",
+}
+
+
+class NoWorkers(Rule):
+    """A loader prepares every batch in the training process.
+
+    ## What it does
+    Reports a call that builds a `torch.utils.data.DataLoader` with `num_workers` 0: left out, written as 0 in any way that the
+    file shows (a keyword, the sixth positional argument, a name bound once, a dict of arguments), also through a subclass that
+    adds nothing about workers.
+
+    ## Why it matters
+    Without workers, reading, decoding and transforming happen in the training process, between two steps: no batch is prepared
+    while the model computes.
+
+    ## Example
+        from torch.utils.data import DataLoader
+        from torchvision.datasets import ImageFolder
+
+        def make_loader(root):
+            return DataLoader(ImageFolder(root), batch_size=32, shuffle=True)
+
+    ## Use instead
+        import os
+
+        from torch.utils.data import DataLoader
+        from torchvision.datasets import ImageFolder
+
+        def make_loader(root):
+            return DataLoader(ImageFolder(root), batch_size=32, shuffle=True, num_workers=min(4, os.cpu_count() or 1))
+
+    ## Fix safety
+    Always unsafe: workers change the stream of random numbers, so a run with the same seed gives other batches. The fix writes
+    `num-workers` of the configuration, else `min(4, os.cpu_count() or 1)`, where the 0 stands, and nothing else. It is withheld,
+    with the reason, where workers would break the script: iteration at module level without a main guard, notebooks, lambdas
+    and local functions or classes, iterable datasets that do not split their stream, datasets that keep open files, use the GPU
+    or write attributes while they are read.
+
+    ## Stays quiet when
+    - the count is an option, a parameter, an attribute or computed, or may come with `**kwargs`;
+    - some path gives a positive count;
+    - the dataset visibly is in memory (`TensorDataset`, a list, tensor or array, their splits, a class that only indexes them):
+      workers make those slower;
+    - the class is another library's or the project's own.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/data.html#single-and-multi-process-data-loading
+    - https://docs.pytorch.org/docs/stable/notes/windows.html#usage-multiprocessing
+    """
+
+    code = "TL101"
+    name = "no-workers"
+    severity = Severity.WARNING
+    screen = re.compile(rb"Loader|loader")
+
+    def check(self, program: Program) -> Iterator[Finding]:
+        found = [loader for loader in loaders(program) if loader.no_workers]
+        held = [loader for loader in found if self._is_in_memory(program, loader)]
+        reported = [loader for loader in found if loader not in held]
+        reasons = [self._withheld(program, loader) for loader in reported]
+        kept = {zero for loader, why in zip(reported, reasons, strict=True) if why is not None for zero in loader.zeros}
+        kept.update(zero for loader in held for zero in loader.zeros)
+        value = str(program.settings.num_workers or "min(4, os.cpu_count() or 1)")
+        for loader, why in zip(reported, reasons, strict=True):
+            name = program.code(loader.call.func).rpartition(".")[2]
+            message = (
+                text("`{name}` gets `num_workers=0`: the training process itself prepares every batch, between two steps", name=name)
+                if loader.zeros
+                else text(
+                    "`{name}` is given no `num_workers`: the training process itself prepares every batch, between two steps",
+                    name=name,
+                )
+            )
+            title = text("set `num_workers={value}`", value=value)
+            fix = self._fix(program, loader, kept, value, title) if why is None else Fix(title, Safety.MANUAL, reason=why)
+            yield self.finding(program, loader.call, message, title if why is None else why, fix)
+
+    def _is_in_memory(self, program: Program, loader: Loader) -> bool:
+        dataset = loader_argument(program, loader.call, "dataset")
+        return dataset is not None and in_memory(program, dataset)
+
+    def _withheld(self, program: Program, loader: Loader) -> Text | None:
+        """Why workers would break the script; None when nothing says so."""
+        if program.source.cells:
+            return text(
+                "set `num_workers` by hand: what a notebook defines cannot be imported by workers under spawn (Windows, macOS)"
+            )
+        for hazard, what in hazards(program, loader.call, loader_argument(program, loader.call, "dataset")):
+            return text(_WITHHELD[hazard], what=what)
+        if iterated_on_import(program, loader.call):
+            return text(
+                "put the script under `if __name__ == \"__main__\":` first, then set `num_workers`: under spawn and forkserver"
+                " every worker imports the script again and would run it"
+            )
+        return None
+
+    def _fix(self, program: Program, loader: Loader, kept: set[ast.expr], value: str, title: Text) -> Fix:
+        edits = self._edits(program, loader, kept, value)
+        if edits is None:
+            return Fix(title, Safety.MANUAL, reason=text("the 0 also serves other places, or is not written in one place"))
+        if "os." in value:
+            imported = add_import(program.source, program.tree, "import os", loader.zeros[0] if loader.zeros else loader.call)
+            if imported is None or imported.name != "os":
+                return Fix(title, Safety.MANUAL, reason=text("the name `os` means something else in this file"))
+            edits = (*imported.edits, *edits)
+        return Fix(title, Safety.UNSAFE, edits, text("workers change the stream of random numbers"))
+
+    def _edits(self, program: Program, loader: Loader, kept: set[ast.expr], value: str) -> Edits | None:
+        source, tree, call = program.source, program.tree, loader.call
+        outside = [zero for zero in loader.zeros if call not in tree.ancestors(zero)]
+        shared = [zero for zero in outside if zero in kept or not only_counts_workers(program, zero)]
+        unpacks = any(word.arg is None for word in call.keywords)
+        if not loader.zeros or (shared and not unpacks):
+            return set_keyword(
+                source, tree, call, "num_workers", value, position=WORKERS_POSITION,
+                allow_unpacking=not any(isinstance(arg, ast.Starred) for arg in call.args),
+            )  # fmt: skip
+        if shared or len(loader.workers) != len(loader.zeros):
+            return None
+        edits: list[Edits | None] = [replace_expression(source, tree, zero, value) for zero in loader.zeros]
+        return None if any(e is None for e in edits) else tuple(edit for e in edits if e for edit in e)

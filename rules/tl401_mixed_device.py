@@ -1,0 +1,162 @@
+"""TL401 mixed-device."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
+from torchlint.fixers.calls import cuda_to_device, move_into_factory
+from torchlint.fixers.layout import Edits
+from torchlint.rules.rule import Rule
+from torchlint.semantics.devices import place
+from torchlint.semantics.moves import Choice, choices, cuda_calls, index_argument, is_factory, moves, sets_current_device
+from torchlint.semantics.program import Program
+from torchlint.semantics.tree import FUNCTIONS
+from torchlint.fixers.device_definition import DEVICE, define_device
+
+
+class MixedDevice(Rule):
+    """One file moves things with `.cuda()` and with `.to(device)`.
+
+    ## What it does
+    Reports each `.cuda(...)` on a tensor or module in a file that also moves things with `.to(<a device>)`.
+
+    ## Why it matters
+    `.cuda()` means the current GPU whatever `device` says. As soon as `device` is the CPU or another GPU, the two spellings
+    put things that belong together in two places, and the next operation raises `RuntimeError: Expected all tensors to be
+    on the same device`.
+
+    ## Example
+        import torch
+
+        def predict(model, batch):
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            model.to(device)
+            return model(batch.cuda())
+
+    ## Use instead
+        import torch
+
+        def predict(model, batch):
+            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+            model.to(device)
+            return model(batch.to(device))
+
+    ## Fix safety
+    Writes `.to(device)` with the device that is bound at that point, and `device=` into functions that make a tensor
+    (`torch.zeros(...).cuda()`). Safe for a `.cuda()` without index beside one device, and for an index that the device names
+    too. Unsafe when several devices are in reach, when the program chooses its current GPU itself, or when `device` has to be
+    defined first. An index that the device does not name is left to you: `device` is then another GPU.
+
+    ## Stays quiet when
+    - the file uses only one of the two spellings;
+    - `.to(...)` changes the dtype or memory format, follows another tensor (`.to(x)`, `.to(x.device)`) or goes to the CPU;
+    - `cuda` is a package, a namespace (`torch.cuda`), a flag or an option;
+    - the object's class defines `cuda` itself, or the call stands in such a method.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/notes/cuda.html#device-agnostic-code
+    - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cuda.html
+    """
+
+    code = "TL401"
+    name = "mixed-device"
+    severity = Severity.WARNING
+    screen = re.compile(rb"(?s)\.\s*cuda\s*\(.*\.\s*to\s*\(|\.\s*to\s*\(.*\.\s*cuda\s*\(")
+
+    def check(self, program: Program) -> Iterator[Finding]:
+        elsewhere = moves(program)
+        if not elsewhere:
+            return
+        usual = program.code(elsewhere[0][1])
+        for call in cuda_calls(program):
+            assert isinstance(call.func, ast.Attribute)
+            where = "the current GPU" if index_argument(call) is None else "a GPU of its own choice"
+            message = text(
+                "`.cuda()` moves `{what}` to {where}, while this file moves with `.to({device})`: the two part as soon as"
+                " the device is another one",
+                what=_short(program.code(call.func.value)),
+                where=where,
+                device=_short(usual),
+            )
+            help, fix = self._advice(program, call)
+            yield self.finding(program, call, message, help, fix)
+
+    def _advice(self, program: Program, call: ast.Call) -> tuple[Text, Fix | None]:
+        found = choices(program, call)
+        index = index_argument(call)
+        if index is not None:
+            return self._indexed(program, call, index, found)
+        if not found:
+            return self._without_device(program, call)
+        best, sure = _best(program, call, found)
+        help = text("write `.to({device})`", device=best.text)
+        if sure:
+            return help, self._fix(program, call, best.text, help, Safety.SAFE)
+        reason = text("several devices are in reach; check that `{device}` is the one meant", device=best.text)
+        if sets_current_device(program):
+            reason = text("the file chooses the current GPU itself; check that `{device}` is that one", device=best.text)
+        return help, self._fix(program, call, best.text, help, Safety.UNSAFE, reason)
+
+    def _indexed(self, program: Program, call: ast.Call, index: ast.expr, found: list[Choice]) -> tuple[Text, Fix | None]:
+        given = place(program, index)
+        same = next((choice for choice in found if choice.place.index == ast.dump(index)), None)
+        written = program.code(index)
+        if given.device and not given.number:
+            same = Choice(written, given, 0)
+        elif any(choice.text == written for choice in found):
+            same = Choice(written, given, 0)
+        if same is not None:
+            help = text("write `.to({device})`", device=same.text)
+            return help, self._fix(program, call, same.text, help, Safety.SAFE)
+        help = text("let one device name the GPU, for example `torch.device(\"cuda\", {index})`, and use it throughout", index=written)
+        reason = text("no device in reach names the index `{index}`, so `.to(device)` may be another GPU", index=written)
+        return help, Fix(help, Safety.MANUAL, reason=reason)
+
+    def _without_device(self, program: Program, call: ast.Call) -> tuple[Text, Fix | None]:
+        help = text("define `device = {device}` once and write `.to(device)`", device=DEVICE)
+        made = define_device(program, call)
+        if made is None:
+            reason = text("no device is bound here on every path, and the name `device` is taken")
+            return help, Fix(help, Safety.MANUAL, reason=reason)
+        reason = text("no device is bound here, so one is defined at the top of the file")
+        return help, self._fix(program, call, "device", help, Safety.UNSAFE, reason, made)
+
+    def _fix(
+        self, program: Program, call: ast.Call, device: str, title: Text, safety: Safety, reason: Text | None = None,
+        before: Edits = (),
+    ) -> Fix:
+        source, tree = program.source, program.tree
+        edits = move_into_factory(source, tree, call, device) if is_factory(program, call) else None
+        edits = edits or cuda_to_device(source, tree, call, device)
+        if edits is None:
+            return Fix(title, Safety.MANUAL, reason=text("the call is written in a way that cannot be changed automatically"))
+        return Fix(title, safety, (*before, *edits), reason)
+
+
+def _best(program: Program, call: ast.Call, found: list[Choice]) -> tuple[Choice, bool]:
+    """The device to write, and whether it is surely the one that is meant."""
+    bound = [choice for choice in found if choice.distance < 4] or found
+    nearest = [choice for choice in bound if choice.distance == bound[0].distance]
+    best = next((choice for choice in nearest if choice.text == "device"), None) or _used_beside(program, call, nearest)
+    fixed = best.place.index not in (None, "none")
+    return best, len(bound) == 1 and not (fixed and sets_current_device(program))
+
+
+def _used_beside(program: Program, call: ast.Call, nearest: list[Choice]) -> Choice:
+    """Of several devices the one that the same function moves to."""
+    around = program.tree.function(call)
+    for other, device in moves(program):
+        if program.tree.function(other) is around or not isinstance(around, FUNCTIONS):
+            for choice in nearest:
+                if choice.text == program.code(device):
+                    return choice
+    return nearest[0]
+
+
+def _short(code: str) -> str:
+    """Code as one short line for a message."""
+    line = " ".join(code.split())
+    return line if len(line) <= 40 else line[:37] + "..."
