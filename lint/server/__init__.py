@@ -12,7 +12,8 @@ docs/editors.md shows the settings for VS Code, Neovim, Helix and others.
 
 
 def main(argv: Sequence[str]) -> int:
-    """Serve one editor until it says goodbye; the exit code."""
+    """Serve one editor until it says goodbye; the exit code is 1 when it leaves without."""
+    import os
     import sys
 
     if any(argument in ("-h", "--help") for argument in argv):
@@ -24,5 +25,9 @@ def main(argv: Sequence[str]) -> int:
         return 2
     from torchlint.server.app import create_server
 
-    create_server().start_io()
-    return 0
+    # The editor reads nothing but messages: what a library prints by mistake goes to standard error.
+    channel = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    sys.stdout = sys.stderr
+    server = create_server()
+    server.start_io(stdout=channel)
+    return 0 if server.ended else 1

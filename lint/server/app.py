@@ -42,6 +42,7 @@ class TorchlintServer(LanguageServer):
         self.folder_settings: dict[str, ClientSettings] = {}
         self.choices = Choices(self.rules, self.settings, {})
         self.checker = Checker(lambda: self.choices, self.capture, self.publish, self.complain)
+        self.ended = False
         self._revisions: dict[str, int] = {}
         self._published: dict[str, set[str]] = {}
         self._complaints: set[str] = set()
@@ -217,6 +218,7 @@ def _on_lifecycle(server: TorchlintServer) -> None:
 
     @server.feature(types.SHUTDOWN)
     def shutdown(params: None) -> None:
+        server.ended = True
         server.checker.stop()
 
 
