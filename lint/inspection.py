@@ -59,5 +59,5 @@ def _unused(
     return [
         in_cell(source, finding)
         for comment, finding in found
-        if not any(each.covers(finding) for each in comments.all if each is not comment)
+        if not any(each.covers(finding) for each in comments.all if each is not comment or each.items is not None)
     ]

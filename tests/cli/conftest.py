@@ -42,9 +42,7 @@ def bad(folder: Path) -> Path:
 
 
 @pytest.fixture
-def torchlint(
-    folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> Callable[..., Run]:
+def torchlint(folder: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., Run]:
     def run(*arguments: str, stdin: bytes = b"") -> Run:
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin)))
         capfd.readouterr()
