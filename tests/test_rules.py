@@ -19,7 +19,7 @@ from torchlint.testing import CHECKS, Case, Check, expectations, fixability_is_d
 
 FIXTURES = Path(__file__).parent.parent / "fixtures"
 RULES = available_rules()
-CASES = {rule: fixture_cases(FIXTURES / rule.code, rule) for rule in RULES}
+CASES = {rule: fixture_cases(FIXTURES / rule.code, rule) if (FIXTURES / rule.code).exists() else [] for rule in RULES}
 ALL = [case for cases in CASES.values() for case in cases]
 
 
@@ -31,6 +31,7 @@ def test_fixture(case: Case, check: Check) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_each_rule_has_flagged_clean_and_fixed_fixtures(rule: type[Rule]) -> None:
+    assert CASES[rule], f"{rule.code} has no folder below fixtures"
     names = {case.path.name for case in CASES[rule]}
     assert any(expectations(case.source) for case in CASES[rule]), f"{rule.code} has no flagged fixture"
     assert "clean.py" in names, f"{rule.code} has no clean.py"
@@ -53,6 +54,7 @@ def test_look_alikes_are_as_many_as_flagged_blocks(rule: type[Rule]) -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
 def test_fix_safety_section_tells_what_the_fixtures_show(rule: type[Rule]) -> None:
+    assert CASES[rule], f"{rule.code} has no folder below fixtures"
     fixability_is_declared(CASES[rule])
 
 

@@ -1,0 +1,37 @@
+"""What holds for all tests: one thread, and a missing dependency is a failure."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+# OpenMP threads spin against each other; with several of them a busy machine is an order slower.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+_MISSING = re.compile(r"could not import|not installed|no module named", re.IGNORECASE)
+_skipped: list[str] = []
+
+
+def _note(report: pytest.TestReport | pytest.CollectReport) -> None:
+    if report.skipped and _MISSING.search(str(report.longrepr)):
+        _skipped.append(f"{report.nodeid}: {report.longrepr}")
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    _note(report)
+
+
+def pytest_collectreport(report: pytest.CollectReport) -> None:
+    _note(report)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    if _skipped:
+        session.exitstatus = pytest.ExitCode.TESTS_FAILED
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    for line in _skipped:
+        terminalreporter.write_line(f"a missing dependency is a failure here: {line}", red=True)
