@@ -14,6 +14,7 @@ from typing import Any
 
 from torchlint.runtime.config import Parser, TrainConfig, add_flags, from_arguments
 from torchlint.runtime.errors import UserError
+from torchlint.runtime.stopping import Stopped
 
 Command = tuple[type, Callable[[Any], int], bool]  # settings, what runs them, whether it takes --config
 
@@ -35,6 +36,10 @@ def main(argv: list[str]) -> int:
             where = f"rank {rank}: " if rank else ""
             print(f"torchlint: error: {where}{error}", file=sys.stderr)
         return 2
+    except Stopped as stopped:
+        if rank == 0:
+            print(f"torchlint: {stopped}", file=sys.stderr)
+        return 128 + stopped.number
     except KeyboardInterrupt:
         print("torchlint: interrupted", file=sys.stderr)
         return 130
@@ -62,14 +67,9 @@ def train_command() -> Command:
 
     def run(config: TrainConfig) -> int:
         with_pytorch()
-        from torchlint.runtime.stopping import Stopped
         from torchlint.runtime.trainer import train
 
-        try:
-            train(config)
-        except Stopped as stopped:
-            print(f"{stopped}; the state is saved in {config.out}, the same command goes on from it", file=sys.stderr)
-            return 128 + stopped.number
+        train(config)
         return 0
 
     return TrainConfig, run, True

@@ -109,10 +109,10 @@ def load(path: Path) -> State:
     return cast(State, state)
 
 
-def read_plain(path: Path) -> Any:
+def read_plain(path: Path, map_location: str | None = "cpu") -> Any:
     """What `torch.load` reads with `weights_only=True`; raises UserError in one line for whatever it will not read."""
     try:
-        return torch.load(path, map_location="cpu", weights_only=True)
+        return torch.load(path, map_location=map_location, weights_only=True)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
     except pickle.UnpicklingError as error:

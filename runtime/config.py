@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import dataclasses
 import difflib
+import importlib
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -26,9 +27,9 @@ def option(default: Any, text: str, *, choices: tuple[str, ...] = ()) -> Any:
     return dataclasses.field(default=default, metadata={"help": text, "choices": choices})
 
 
-def argument(text: str) -> Any:
-    """A dataclass field without a default: a positional argument."""
-    return dataclasses.field(metadata={"help": text, "choices": (), "positional": True})
+def argument(text: str, *, default: Any = dataclasses.MISSING) -> Any:
+    """A dataclass field that is a positional argument; with a default it may be left out."""
+    return dataclasses.field(default=default, metadata={"help": text, "choices": (), "positional": True})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,7 +38,7 @@ class TrainConfig:
 
     model: str = option("small", "small, plain (no batch norm, no dropout) or any torchvision classifier")
     data: str = option("digits", "digits, fake, imagefolder:PATH, cifar10:ROOT or mnist:ROOT")
-    image_size: int | None = option(None, "height and width in pixels the model is given; auto: what data and model want")
+    image_size: int | None = option(None, "pixels a side of what the model is given; auto: what data and model want")
     out: str = option("runs/default", "the run folder; a run that was stopped there goes on")
     fresh: bool = option(False, "start over in an empty folder and refuse one that holds anything")
     epochs: int = option(10, "passes over the training data")
@@ -109,7 +110,10 @@ def add_flags(parser: argparse.ArgumentParser, config: type) -> None:
         text = field.metadata["help"]
         choices = field.metadata["choices"]
         if field.metadata.get("positional"):
-            parser.add_argument(field.name, help=text)
+            may_miss: dict[str, Any] = (
+                {} if field.default is dataclasses.MISSING else {"nargs": "?", "default": argparse.SUPPRESS}
+            )
+            parser.add_argument(field.name, help=text, **may_miss)
         elif types[field.name] is bool:
             action = argparse.BooleanOptionalAction
             parser.add_argument(flag(field.name), action=action, default=argparse.SUPPRESS, help=text)
@@ -141,17 +145,15 @@ def from_arguments(config: type[Config], arguments: Mapping[str, Any], toml: str
 
 def read_toml(path: Path) -> dict[str, Any]:
     """The settings of a TOML file; raises UserError when it is missing or is not TOML."""
-    if sys.version_info >= (3, 11):
-        import tomllib
-    else:
-        import tomli as tomllib
+    tomllib = importlib.import_module("tomllib" if sys.version_info >= (3, 11) else "tomli")
     try:
         with path.open("rb") as file:
-            return tomllib.load(file)
+            settings: dict[str, Any] = tomllib.load(file)
     except OSError as error:
         raise UserError(f"--config {path}: cannot be read ({error.strerror})") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise UserError(f"--config {path}: is not valid TOML ({error})") from error
+    return settings
 
 
 def to_toml(config: object) -> str:

@@ -10,6 +10,7 @@ Every dataset returns (picture, class): float32 [channels, size, size], roughly 
 from __future__ import annotations
 
 import gzip
+import io
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -89,8 +90,8 @@ class Digits(Dataset[Sample]):
 
 def read_digits() -> tuple[torch.Tensor, torch.Tensor]:
     """The embedded pictures [1797, 1, 8, 8], float32 from 0 to 1, and their classes [1797]. Source: digits.txt."""
-    with resources.files("torchlint.runtime").joinpath("digits.csv.gz").open("rb") as file:
-        table = np.loadtxt(gzip.open(file, "rt", encoding="ascii"), delimiter=",", dtype=np.float32)
+    packed = resources.files("torchlint.runtime").joinpath("digits.csv.gz").read_bytes()
+    table = np.loadtxt(io.BytesIO(gzip.decompress(packed)), delimiter=",", dtype=np.float32)
     return torch.from_numpy(table[:, :64]).reshape(-1, 1, 8, 8) / 16, torch.from_numpy(table[:, 64]).long()
 
 
@@ -108,8 +109,8 @@ def digits(channels: int, size: int) -> Task:
 def fake(channels: int, size: int) -> Task:
     """Noise with random classes: nothing to learn, good for measuring speed."""
     datasets, transform = torchvision().datasets, transforms(channels, size, train=False)
-    parts = (datasets.FakeData(n, (3, size, size), 10, transform, random_offset=n) for n in (1000, 200))
-    return Task(*parts, classes=10, in_memory=False)
+    train, val = (datasets.FakeData(n, (3, size, size), 10, transform, random_offset=n) for n in (1000, 200))
+    return Task(train, val, classes=10, in_memory=False)
 
 
 def image_folder(path: str, channels: int, size: int) -> Task:
@@ -139,14 +140,15 @@ def torchvision_set(name: str, path: str, channels: int, size: int) -> Task:
         train = kind(path, train=True, transform=transforms(channels, size, train=True, flip=flip, crop=False))
         val = kind(path, train=False, transform=transforms(channels, size, train=False))
     except RuntimeError as error:
-        raise UserError(f"--data {name}:{path}: not found or damaged; expected {EXPECTED[name].format(path=path)}") from error
+        expected = EXPECTED[name].format(path=path)
+        raise UserError(f"--data {name}:{path}: not found or damaged; expected {expected}") from error
     return Task(train, val, classes=10, in_memory=False)
 
 
 def transforms(channels: int, size: int, *, train: bool, flip: bool = True, crop: bool = True) -> Any:
     """PIL picture -> normalised float32 [channels, size, size]; random crops and flips only for training."""
     torchvision()
-    from torchvision.transforms import v2
+    from torchvision.transforms import v2  # type: ignore[import-untyped]
 
     shape: list[Any] = [v2.Resize((size, size))]
     if train and crop:
@@ -164,7 +166,8 @@ def transforms(channels: int, size: int, *, train: bool, flip: bool = True, crop
 def torchvision() -> Any:
     """The torchvision package; raises UserError when it is missing or does not fit PyTorch."""
     try:
-        import torchvision
+        import torchvision  # type: ignore[import-untyped]
     except (ImportError, RuntimeError) as error:  # RuntimeError: built for another PyTorch
-        raise UserError(f"torchvision is needed here and cannot be imported ({error}); install the one for this PyTorch") from error
+        message = f"torchvision is needed here and does not import ({error}); install the one that fits this PyTorch"
+        raise UserError(message) from error
     return torchvision

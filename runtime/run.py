@@ -84,8 +84,8 @@ def prepare(config: TrainConfig, world: World) -> Run:
     if config.deterministic:
         use_deterministic_kernels()
     if config.batch_size % (world.size * config.accumulate):
-        parts = f"{world.size} processes x --accumulate {config.accumulate}"
-        raise UserError(f"--batch-size {config.batch_size}: must be a multiple of {parts}, so that all parts weigh the same")
+        parts = f"{world.size} processes x --accumulate {config.accumulate}, so that all parts weigh the same"
+        raise UserError(f"--batch-size {config.batch_size}: must be a multiple of {parts}")
     picture = input_shape(config.model, datasets.natural_shape(config.data), config.image_size)
     task = datasets.load_task(config.data, *picture)
     samples = len(task.train)  # type: ignore[arg-type]

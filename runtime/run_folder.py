@@ -80,10 +80,10 @@ def claimed(folder: RunFolder, *, fresh: bool) -> Iterator[None]:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Take the lock that the system drops when this process ends, however it ends. Without `fcntl` nothing is locked."""
+    """Take the lock that the system drops however this process ends; without `fcntl` (Windows) nothing is locked."""
     try:
         import fcntl
-    except ImportError:  # Windows
+    except ImportError:
         return True
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)

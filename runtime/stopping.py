@@ -21,11 +21,11 @@ class StopRequest:
 
 
 class Stopped(Exception):
-    """A run that saved its state because a signal asked it to stop."""
+    """A run that ended because signal `number` asked it to; `remark` says what became of its state."""
 
-    def __init__(self, number: int) -> None:
-        super().__init__(f"stopped by {signal.Signals(number).name}")
-        self.number = number
+    def __init__(self, number: int | None, remark: str) -> None:
+        self.number = number or int(signal.SIGTERM)  # another rank got the signal; a scheduler sends SIGTERM
+        super().__init__(f"stopped by {signal.Signals(self.number).name}: {remark}")
 
 
 @contextmanager
@@ -38,7 +38,7 @@ def stop_on_signals() -> Iterator[StopRequest]:
 
     def note(number: int, frame: FrameType | None) -> None:
         request.signal = number
-        signal.signal(number, earlier[number])
+        signal.signal(number, earlier[signal.Signals(number)])
 
     earlier = {number: signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT)}
     try:

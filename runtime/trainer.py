@@ -17,6 +17,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack, nullcontext
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +45,9 @@ PRECISION = {"none": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float1
 
 
 def train_one_epoch(run: Run, folder: RunFolder, board: Board, stop: StopRequest) -> None:
-    """The rest of the current epoch. Raises Stopped after saving when a signal came, UserError for a loss that is lost."""
+    """The rest of the epoch. Raises Stopped after saving when a signal came, UserError for a gradient that is lost."""
     config, world, progress = run.config, run.world, run.progress
-    mixed = {"device_type": world.device.type, "dtype": PRECISION[config.amp], "enabled": config.amp != "none"}
+    precision, mixed = PRECISION[config.amp], config.amp != "none"
     run.batches.set_epoch(progress.epoch, progress.position)
     run.model.train()
     for parts in shown(grouped(run.train, config.accumulate), run):
@@ -54,10 +55,10 @@ def train_one_epoch(run: Run, folder: RunFolder, board: Board, stop: StopRequest
             images = images.to(world.device, non_blocking=True)
             labels = labels.to(world.device, non_blocking=True)
             with exchanging(run.model, last=number == len(parts)):
-                with torch.autocast(**mixed):
+                with torch.autocast(world.device.type, precision, enabled=mixed):
                     logits = run.model(images)
                     loss = F.cross_entropy(logits, labels, reduction="sum")
-                run.scaler.scale(loss / (config.batch_size // world.size)).backward()
+                run.scaler.scale(loss / (config.batch_size // world.size)).backward()  # type: ignore[no-untyped-call]
             run.sums += statistics(loss.detach(), logits.detach(), labels)
         run.scaler.unscale_(run.optimizer)
         norm = nn.utils.clip_grad_norm_(run.module.parameters(), config.clip or math.inf)
@@ -73,7 +74,7 @@ def train_one_epoch(run: Run, folder: RunFolder, board: Board, stop: StopRequest
         if stopping or (config.save_every and progress.step % config.save_every == 0):
             save(run, folder, board)
         if stopping:
-            raise Stopped(stop.signal or 15)
+            raise Stopped(stop.signal, saved_in(folder))
 
 
 def statistics(loss: torch.Tensor, logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
@@ -97,7 +98,6 @@ def check_finite(norm: torch.Tensor, run: Run) -> None:
         )
 
 
-@torch.inference_mode()
 def validate(module: nn.Module, loader: DataLoader[Sample], world: World, stop: StopRequest) -> dict[str, float] | None:
     """Mean loss and accuracy over all ranks' slices; None when a signal came. All ranks must call it.
 
@@ -128,7 +128,7 @@ def fit(run: Run, folder: RunFolder, board: Board, stop: StopRequest) -> None:
         val = validate(run.module, run.val, world, stop)
         if val is None:
             save(run, folder, board)
-            raise Stopped(stop.signal or 15)
+            raise Stopped(stop.signal, saved_in(folder))
         log_steps(run, board)
         loss_sum, hits, count = world.sum(run.sums).tolist()
         train = {"loss": loss_sum / count, "accuracy": hits / count}
@@ -169,11 +169,16 @@ def save(run: Run, folder: RunFolder, board: Board, *, best: bool = False) -> No
         checkpoint.save(folder.checkpoints, state, keep=run.config.keep, best=best)
 
 
+def saved_in(folder: RunFolder) -> str:
+    """What a stopped run says."""
+    return f"the state is saved in {folder.path} and the same command goes on from it"
+
+
 def log_steps(run: Run, board: Board) -> None:
     """Put the steps since the last call on the board: one synchronisation for all of them. All ranks must call it."""
     sums = run.world.sum(torch.stack(run.trail)).tolist()
     first = run.progress.step - len(sums) + 2
-    for step, (before, after) in enumerate(zip(sums, sums[1:], strict=False), start=first):
+    for step, (before, after) in enumerate(pairwise(sums), start=first):
         run.progress.batch_loss = (after - before) / run.config.batch_size
         log_step(run, board, step)
     run.trail = run.trail[-1:]
@@ -192,7 +197,7 @@ def log_epoch(board: Board, row: dict[str, Any]) -> None:
 
 
 def log_again(run: Run, folder: RunFolder, board: Board) -> None:
-    """Put the step that is resumed from on the board again: purging is by step, and takes this one with the later ones."""
+    """Put the step that is resumed from on the board again: purging is by step and takes it with the later ones."""
     if run.progress.step and run.world.is_main:
         log_step(run, board, run.progress.step)
         if run.progress.position == 0:
@@ -243,7 +248,8 @@ def train(config: TrainConfig) -> None:
         if world.is_main:
             begin(run, folder, notes, resumed=found is not None)
         again = found is not None or folder.board.exists()
-        board = stack.enter_context(opened(folder.board if world.is_main else None, run.progress.step if again else None))
+        events = folder.board if world.is_main else None
+        board = stack.enter_context(opened(events, run.progress.step if again else None))
         log_again(run, folder, board)
         if world.is_main and run.progress.step == 0:
             log_pictures(run, board)

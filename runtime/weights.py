@@ -52,7 +52,7 @@ def unwrapped_keys(weights: Mapping[str, Any], own: Iterable[str]) -> Mapping[st
 
 
 def load_weights(model: nn.Module, weights: Mapping[str, Any], origin: str) -> None:
-    """Load `weights`, wrapped or not, into `model`, wrapped or not. Raises UserError when they belong to another model."""
+    """Load `weights` into `model`, each wrapped or not. Raises UserError for the weights of another model."""
     target = unwrap(model)
     own = target.state_dict()
     weights = unwrapped_keys(weights, own)
