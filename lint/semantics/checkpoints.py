@@ -31,7 +31,9 @@ _PLAIN_KEYS = re.compile(
     re.I,
 )
 _READS = frozenset({"keys", "items", "values", "get", "pop", "copy", "state_dict", "update", "setdefault"})
-_HARMLESS_CALLS = frozenset({"len", "print", "isinstance", "type", "sorted", "list", "dict", "set", "hasattr", "str", "iter"})
+_HARMLESS_CALLS = frozenset(
+    {"len", "print", "isinstance", "type", "sorted", "list", "dict", "set", "hasattr", "str", "iter"}
+)
 
 
 class Use(enum.Enum):
@@ -72,7 +74,9 @@ def loads(program: Program) -> Iterator[Load]:
 def _replaced(program: Program) -> bool:
     """Whether the file puts something else in the place of ``torch.load``."""
     return any(
-        isinstance(node, ast.Attribute) and node.attr == "load" and isinstance(node.ctx, ast.Store)
+        isinstance(node, ast.Attribute)
+        and node.attr == "load"
+        and isinstance(node.ctx, ast.Store)
         and program.names.one(node) == LOAD
         for node in program.tree.nodes
     )
@@ -240,7 +244,13 @@ def _follow(program: Program, node: ast.expr, depth: int) -> Use:
 def _passed(program: Program, call: ast.Call, node: ast.expr, depth: int) -> Use:
     if _is_load_state_dict(call):
         return Use.STATE
-    name = call.func.id if isinstance(call.func, ast.Name) else call.func.attr if isinstance(call.func, ast.Attribute) else ""
+    name = (
+        call.func.id
+        if isinstance(call.func, ast.Name)
+        else call.func.attr
+        if isinstance(call.func, ast.Attribute)
+        else ""
+    )
     if isinstance(call.func, ast.Name) and name in ("dict", "list"):
         return _follow(program, call, depth - 1)
     if name in _HARMLESS_CALLS or name == "OrderedDict":
@@ -279,7 +289,11 @@ def _method(program: Program, attribute: ast.Attribute, depth: int) -> Use:
 def _iterated(program: Program, call: ast.Call, depth: int) -> Use:
     """``for k, v in state.items()``: followed into the dict that the entries are put in."""
     parent = program.tree.parent(call)
-    if isinstance(parent, ast.Call) and isinstance(parent.func, ast.Name) and parent.func.id in ("list", "sorted", "dict"):
+    if (
+        isinstance(parent, ast.Call)
+        and isinstance(parent.func, ast.Name)
+        and parent.func.id in ("list", "sorted", "dict")
+    ):
         parent, call = program.tree.parent(parent), parent
     if isinstance(parent, ast.comprehension):
         made = program.tree.parent(parent)

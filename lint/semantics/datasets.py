@@ -63,11 +63,20 @@ def _call_in_memory(program: Program, call: ast.Call, depth: int) -> bool:
     dotted = names.one(call.func) or ""
     if dotted.startswith("torch.") and dotted.rpartition(".")[2] in _TENSORS and dotted.count(".") == 1:
         return True
-    if dotted in _ARRAYS or dotted.startswith("np.") and "numpy" + dotted[2:] in _ARRAYS:
+    if dotted in _ARRAYS or (dotted.startswith("np.") and "numpy" + dotted[2:] in _ARRAYS):
         return not any(word.arg == "mmap_mode" for word in call.keywords)
     if dotted in WRAPPERS and call.args:
         return in_memory(program, call.args[0], depth - 1)
-    if isinstance(call.func, ast.Attribute) and call.func.attr in ("float", "long", "to", "clone", "detach", "view", "reshape", "astype"):
+    if isinstance(call.func, ast.Attribute) and call.func.attr in (
+        "float",
+        "long",
+        "to",
+        "clone",
+        "detach",
+        "view",
+        "reshape",
+        "astype",
+    ):
         return in_memory(program, call.func.value, depth - 1)
     found = definition(program, call.func)
     if found is None:
@@ -76,8 +85,10 @@ def _call_in_memory(program: Program, call: ast.Call, depth: int) -> bool:
         return _class_in_memory(program, call, found, depth)
     returned = [node.value for node in walk(found.node) if isinstance(node, ast.Return) and node.value is not None]
     own = [value for value in returned if found.program.tree.function(value) is found.node]
-    return bool(own) and all(in_memory(found.program, value, depth - 1) for value in own if not isinstance(value, ast.Tuple)) and not any(
-        isinstance(value, ast.Tuple) for value in own
+    return (
+        bool(own)
+        and all(in_memory(found.program, value, depth - 1) for value in own if not isinstance(value, ast.Tuple))
+        and not any(isinstance(value, ast.Tuple) for value in own)
     )
 
 
@@ -109,9 +120,12 @@ def _unpacked_in_memory(program: Program, value: ast.expr, index: int | None, de
     found = definition(program, value.func)
     if found is None or not isinstance(found.node, FUNCTIONS) or index is None:
         return False
-    returned = [n.value for n in walk(found.node) if isinstance(n, ast.Return) and found.program.tree.function(n) is found.node]
+    returned = [
+        n.value for n in walk(found.node) if isinstance(n, ast.Return) and found.program.tree.function(n) is found.node
+    ]
     return bool(returned) and all(
-        isinstance(r, ast.Tuple) and index < len(r.elts) and in_memory(found.program, r.elts[index], depth - 1) for r in returned
+        isinstance(r, ast.Tuple) and index < len(r.elts) and in_memory(found.program, r.elts[index], depth - 1)
+        for r in returned
     )
 
 
@@ -168,7 +182,11 @@ def _class_in_memory(program: Program, call: ast.Call, owner: Definition, depth:
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == instance:
             read.add(node.attr)
     constructor = method(owner, "__init__")
-    given = bind(call, constructor.node, bound=True) if constructor is not None and isinstance(constructor.node, FUNCTIONS) else {}
+    given = (
+        bind(call, constructor.node, bound=True)
+        if constructor is not None and isinstance(constructor.node, FUNCTIONS)
+        else {}
+    )
     return bool(read) and all(_held(program, owner, name, given or {}, depth) for name in read)
 
 
@@ -179,9 +197,18 @@ def outside_data(owner: Definition) -> bool:
 
 def _is_cheap(program: Program, call: ast.Call) -> bool:
     dotted = program.names.one(call.func) or ""
-    if dotted in ("builtins.len", "builtins.int", "builtins.float", "builtins.slice") or dotted.startswith("torch.") and dotted[6:] in _TENSORS:
+    if dotted in ("builtins.len", "builtins.int", "builtins.float", "builtins.slice") or (
+        dotted.startswith("torch.") and dotted[6:] in _TENSORS
+    ):
         return True
-    return isinstance(call.func, ast.Attribute) and call.func.attr in ("float", "long", "int", "unsqueeze", "item", "squeeze")
+    return isinstance(call.func, ast.Attribute) and call.func.attr in (
+        "float",
+        "long",
+        "int",
+        "unsqueeze",
+        "item",
+        "squeeze",
+    )
 
 
 def _held(program: Program, owner: Definition, name: str, given: dict[str, ast.expr], depth: int) -> bool:

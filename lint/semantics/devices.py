@@ -17,9 +17,15 @@ if TYPE_CHECKING:
 
 _KINDS = re.compile(r"(cuda|mps|xpu|hpu|npu|xla|mlu|musa|ipu|tpu|gpu|privateuseone|meta|vulkan|hip)\b(?!/)")
 _CPU = re.compile(r"cpu\b")
-_NAME = re.compile(r"(?:.*_)?(?:device|devices|dev|gpu|gpus|gpu_?id|device_?ids?|cuda_?id|cuda_?device)s?(?:_\w+)?\d*$", re.I)
-_RANK = re.compile(r"(?:local_?|global_?)?rank$|gpu_?ids?$|gpus?$|gpu_?(?:num|idx|index)$|device_?(?:ids?|index|idx|num)$", re.I)
-_NOT_A_DEVICE = re.compile(r"(?:num|n|count|max|use|has|no|is|multi|total|per)_|.*_(?:type|count|name|map|props?|properties|mesh|ids)$", re.I)
+_NAME = re.compile(
+    r"(?:.*_)?(?:device|devices|dev|gpu|gpus|gpu_?id|device_?ids?|cuda_?id|cuda_?device)s?(?:_\w+)?\d*$", re.I
+)
+_RANK = re.compile(
+    r"(?:local_?|global_?)?rank$|gpu_?ids?$|gpus?$|gpu_?(?:num|idx|index)$|device_?(?:ids?|index|idx|num)$", re.I
+)
+_NOT_A_DEVICE = re.compile(
+    r"(?:num|n|count|max|use|has|no|is|multi|total|per)_|.*_(?:type|count|name|map|props?|properties|mesh|ids)$", re.I
+)
 _HOST = re.compile(r"(?:.*_)?(?:cpu|host)(?:_.*)?$", re.I)
 _HOLDERS = re.compile(
     r"(?:.*_)?(?:args?|opts?|options?|cfg|conf|configs?|params|hparams?|flags?|settings?|hps?|self|cls|trainer|accelerator|"
@@ -163,7 +169,11 @@ def _call(program: Program, call: ast.Call, depth: int) -> Place:
         return CURRENT
     if names.matches(call.func, *_NUMBERS):
         return Place(device=names.matches(call.func, "torch.cuda.current_device"), number=True)
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "format" and isinstance(call.func.value, ast.Constant):
+    if (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "format"
+        and isinstance(call.func.value, ast.Constant)
+    ):
         text = call.func.value.value
         if isinstance(text, str) and _KINDS.match(text):
             return Place(device=True, index=ast.dump(call.args[0]) if len(call.args) == 1 else None)
@@ -250,7 +260,11 @@ def _instance_attribute(program: Program, expr: ast.Attribute) -> Place | None:
     function = program.tree.function(expr)
     while isinstance(function, ast.Lambda) or (function is not None and program.tree.class_of(function) is None):
         function = program.tree.function(function)
-    if not isinstance(function, FUNCTIONS) or not isinstance(expr.value, ast.Name) or self_name(function) != expr.value.id:
+    if (
+        not isinstance(function, FUNCTIONS)
+        or not isinstance(expr.value, ast.Name)
+        or self_name(function) != expr.value.id
+    ):
         return None
     cls = program.tree.class_of(function)
     if cls is None:

@@ -89,7 +89,9 @@ def _targets(program: Program, call: ast.Call, methods: dict[str, list[FunctionN
             return [target.node]
         return [m for m in methods.get("__init__", []) if program.tree.class_of(m) is target.node]
     if target is None and isinstance(call.func, ast.Attribute):
-        return methods.get(call.func.attr, [])  # which object it is does not matter much: the name is enough to be careful
+        return methods.get(
+            call.func.attr, []
+        )  # which object it is does not matter much: the name is enough to be careful
     return []
 
 

@@ -150,5 +150,7 @@ def _counts_workers(program: Program, use: ast.Name) -> bool:
         key = parent.keys[parent.values.index(use)] if use in parent.values else None
         return isinstance(key, ast.Constant) and key.value == "num_workers"
     if isinstance(parent, ast.Call):
-        return use in parent.args[WORKERS_POSITION : WORKERS_POSITION + 1] or isinstance(parent.func, ast.Name) and parent.func.id == "print"
+        return use in parent.args[WORKERS_POSITION : WORKERS_POSITION + 1] or (
+            isinstance(parent.func, ast.Name) and parent.func.id == "print"
+        )
     return isinstance(parent, ast.Compare | ast.IfExp | ast.If | ast.BoolOp | ast.FormattedValue)

@@ -32,7 +32,11 @@ class Mode(enum.IntFlag):
 
 @dataclass(frozen=True, slots=True)
 class Obj:
-    """One abstract object. ``kind`` is new (made by the call ``node``), param, self, attr (``base``.``name``), copy, part or free."""
+    """One abstract object.
+
+    ``kind`` is new (made by the call ``node``; ``base`` is then the chain of calls that led there), param, self, attr
+    (``base``.``name``), copy (of ``base``), part (some module inside ``base``), free (a name bound out of sight) or site.
+    """
 
     kind: str
     node: ast.AST

@@ -66,7 +66,11 @@ def in_forwarder(program: Program, node: ast.AST) -> bool:
     """Whether the node stands in a class's own ``to``, ``cuda`` or ``cpu`` method, which has to move things as it is told."""
     function = program.tree.function(node)
     while function is not None:
-        if isinstance(function, FUNCTIONS) and function.name in _FORWARDERS and program.tree.class_of(function) is not None:
+        if (
+            isinstance(function, FUNCTIONS)
+            and function.name in _FORWARDERS
+            and program.tree.class_of(function) is not None
+        ):
             return True
         function = program.tree.function(function)
     return False
@@ -74,7 +78,9 @@ def in_forwarder(program: Program, node: ast.AST) -> bool:
 
 def cuda_calls(program: Program) -> Iterator[ast.Call]:
     """The ``.cuda(...)`` calls on tensors and modules: not functions of a package, not methods a class defines itself."""
-    own = any(function.name == "cuda" and program.tree.class_of(function) is not None for function in program.tree.functions)
+    own = any(
+        function.name == "cuda" and program.tree.class_of(function) is not None for function in program.tree.functions
+    )
     for call in program.tree.calls:
         func = call.func
         if not isinstance(func, ast.Attribute) or func.attr != "cuda" or in_forwarder(program, call):
@@ -101,7 +107,9 @@ def _is_package(program: Program, receiver: ast.expr) -> bool:
     bindings = program.scopes.reaching(root)
     if any(isinstance(b.statement, ast.Import) for b in bindings) or not bindings:
         return True
-    return any(b.kind == "import" and b.target is not None and b.target.split(".")[0] in ("torch", "numba") for b in bindings)
+    return any(
+        b.kind == "import" and b.target is not None and b.target.split(".")[0] in ("torch", "numba") for b in bindings
+    )
 
 
 def _is_torch_value(program: Program, expr: ast.expr, depth: int = 5) -> bool:
@@ -120,7 +128,8 @@ def _is_torch_value(program: Program, expr: ast.expr, depth: int = 5) -> bool:
     if isinstance(expr, ast.Name):
         bindings = program.scopes.reaching(expr)
         return bool(bindings) and all(
-            b.kind == "assign" and b.value is not None and _is_torch_value(program, b.value, depth - 1) for b in bindings
+            b.kind == "assign" and b.value is not None and _is_torch_value(program, b.value, depth - 1)
+            for b in bindings
         )
     return False
 
@@ -175,7 +184,9 @@ def _attributes(program: Program, at: ast.AST, pool: list[ast.expr]) -> Iterator
     function, cls = found
     instance = self_name(function)
     owner = Definition(program, cls)
-    used = [d for d in pool if isinstance(d, ast.Attribute) and isinstance(d.value, ast.Name) and d.value.id == instance]
+    used = [
+        d for d in pool if isinstance(d, ast.Attribute) and isinstance(d.value, ast.Name) and d.value.id == instance
+    ]
     names = dict.fromkeys([d.attr for d in used], True)
     names.setdefault("device", False)
     for name, moved in names.items():
@@ -297,7 +308,9 @@ def _means_the_same(program: Program, root: ast.Name, at: ast.AST) -> bool:
     if here is None:
         return there is None
     same = here is there and not any(b.kind == "for" for b in here.bindings[root.id])
-    both_parameters = here is not there and there is not None and _is_parameter(here, root.id) and _is_parameter(there, root.id)
+    both_parameters = (
+        here is not there and there is not None and _is_parameter(here, root.id) and _is_parameter(there, root.id)
+    )
     return (same or both_parameters) and scopes.bound_on_every_path(root.id, at)
 
 
@@ -314,8 +327,11 @@ def _set_later(program: Program, device: ast.expr, at: ast.AST) -> bool:
     stores = [
         node
         for node in walk(around if around is not None else program.module)
-        if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and node.attr == device.attr
-        and ast.dump(node.value) == text and program.tree.function(node) is around
+        if isinstance(node, ast.Attribute)
+        and isinstance(node.ctx, ast.Store)
+        and node.attr == device.attr
+        and ast.dump(node.value) == text
+        and program.tree.function(node) is around
     ]
     return bool(stores) and not any(_runs_before(program, program.tree.statement(node), at) for node in stores)
 
@@ -323,7 +339,8 @@ def _set_later(program: Program, device: ast.expr, at: ast.AST) -> bool:
 # -- the call itself -------------------------------------------------------------------------------------------------------
 
 _FACTORIES = tuple(
-    f"torch.{name}" for name in ("zeros", "ones", "full", "empty", "arange", "linspace", "logspace", "eye", "tensor", "as_tensor")
+    f"torch.{name}"
+    for name in ("zeros", "ones", "full", "empty", "arange", "linspace", "logspace", "eye", "tensor", "as_tensor")
 )
 _SETTERS = ("torch.cuda.set_device", "torch.accelerator.set_device_index", "torch.accelerator.set_device_idx")
 
@@ -353,3 +370,9 @@ def sets_current_device(program: Program) -> bool:
         for item in with_.items
         if isinstance(item.context_expr, ast.Call)
     )
+
+
+def is_free(program: Program, name: str, at: ast.AST) -> bool:
+    """Whether a module-level ``name`` could be introduced and would be what ``at`` reads."""
+    scopes = program.scopes
+    return scopes.owner(name, scopes.scope_of(at)) is None and name not in scopes.module.bindings

@@ -18,6 +18,7 @@ from torchlint.settings import DEFAULTS, Settings
 from torchlint.source import Source, SourceError
 
 if TYPE_CHECKING:
+    from torchlint.semantics.flow import Flow
     from torchlint.semantics.project import Definition, Project
 
 
@@ -54,6 +55,13 @@ class Program:
     def values(self) -> Values:
         """Constants, call arguments and dict contents."""
         return Values(self.tree, self.scopes)
+
+    @cached_property
+    def flow(self) -> Flow:
+        """The train/eval mode of every model, and where models run."""
+        from torchlint.semantics.flow import Flow
+
+        return Flow(self)
 
     def memo(self, purpose: str) -> dict[ast.AST, Any]:
         """A store for results about nodes of this file, one per purpose, kept as long as the file is."""

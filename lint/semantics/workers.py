@@ -24,8 +24,12 @@ _HANDLES = frozenset({
     "lmdb.Environment.begin", "shelve.open", "dbm.open", "openslide.OpenSlide", "mmap.mmap",
 })  # fmt: skip
 _LOCKS = ("threading.Lock", "threading.RLock", "multiprocessing.Pool", "concurrent.futures.ThreadPoolExecutor")
-_MUTATORS = frozenset({"append", "extend", "update", "setdefault", "add", "insert", "pop", "popitem", "clear", "remove"})
-_EAGER = frozenset({"sorted", "list", "tuple", "set", "dict", "max", "min", "sum", "map", "filter", "any", "all", "reduce"})
+_MUTATORS = frozenset(
+    {"append", "extend", "update", "setdefault", "add", "insert", "pop", "popitem", "clear", "remove"}
+)
+_EAGER = frozenset(
+    {"sorted", "list", "tuple", "set", "dict", "max", "min", "sum", "map", "filter", "any", "all", "reduce"}
+)
 
 
 class Hazard(enum.Enum):
@@ -68,7 +72,8 @@ def _class_hazards(owner: Definition, call: ast.Call) -> Iterator[tuple[Hazard, 
 def _shards(cls: Definition) -> bool:
     return any(
         isinstance(node, ast.Attribute | ast.Name | ast.alias)
-        and (getattr(node, "attr", None) or getattr(node, "id", None) or getattr(node, "name", None)) in ("get_worker_info", "worker_id")
+        and (getattr(node, "attr", None) or getattr(node, "id", None) or getattr(node, "name", None))
+        in ("get_worker_info", "worker_id")
         for node in walk(cls.node)
     )
 
@@ -80,7 +85,11 @@ def _constructor_hazards(program: Program, function: FunctionNode) -> Iterator[t
             continue
         targets = node.targets if isinstance(node, ast.Assign) else [node.target]
         for target in targets:
-            if not isinstance(target, ast.Attribute) or not isinstance(target.value, ast.Name) or target.value.id != instance:
+            if (
+                not isinstance(target, ast.Attribute)
+                or not isinstance(target.value, ast.Name)
+                or target.value.id != instance
+            ):
                 continue
             what = f"{instance}.{target.attr}"
             if _keeps_handle(program, node.value, 5):
@@ -99,15 +108,19 @@ def _keeps_handle(program: Program, expr: ast.expr, depth: int) -> bool:
         return not _copies(expr) and _keeps_handle(program, expr.value, depth - 1)
     if isinstance(expr, ast.Name):
         return any(
-            b.kind in ("assign", "walrus", "with") and b.value is not None and _keeps_handle(program, b.value, depth - 1)
+            b.kind in ("assign", "walrus", "with")
+            and b.value is not None
+            and _keeps_handle(program, b.value, depth - 1)
             for b in program.scopes.reaching(expr)
             if b.kind != "with"
         )
     if isinstance(expr, ast.Call):
         if program.names.one(expr.func) in (*_HANDLES, *_LOCKS):
             return True
-        return isinstance(expr.func, ast.Attribute) and expr.func.attr in ("begin", "cursor") and _keeps_handle(
-            program, expr.func.value, depth - 1
+        return (
+            isinstance(expr.func, ast.Attribute)
+            and expr.func.attr in ("begin", "cursor")
+            and _keeps_handle(program, expr.func.value, depth - 1)
         )
     if isinstance(expr, ast.List | ast.Tuple):
         return any(_keeps_handle(program, element, depth - 1) for element in expr.elts)
@@ -129,7 +142,11 @@ def _is_on_gpu(program: Program, expr: ast.expr) -> bool:
 
 
 def _moves_to_gpu(program: Program, call: ast.Call) -> bool:
-    if isinstance(call.func, ast.Attribute) and call.func.attr == "cuda" and program.names.one(call.func) in (None, "?"):
+    if (
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "cuda"
+        and program.names.one(call.func) in (None, "?")
+    ):
         return True
     target: ast.expr | None = None
     if isinstance(call.func, ast.Attribute) and call.func.attr == "to" and call.args:
@@ -161,7 +178,11 @@ def _reading_hazards(owner: Definition, function: FunctionNode, seen: set[str]) 
                 changed = _own_attribute(node.func.value, instance) if node.func.attr in _MUTATORS else None
                 if changed is not None:
                     yield Hazard.STATE, f"{instance}.{changed}"
-                if isinstance(node.func.value, ast.Name) and node.func.value.id == instance and node.func.attr not in seen:
+                if (
+                    isinstance(node.func.value, ast.Name)
+                    and node.func.value.id == instance
+                    and node.func.attr not in seen
+                ):
                     called = method(owner, node.func.attr)
                     if called is not None and isinstance(called.node, FUNCTIONS):
                         yield from _reading_hazards(owner, called.node, seen)
@@ -171,7 +192,9 @@ def _own_attribute(target: ast.expr, instance: str | None) -> str | None:
     """``x`` for ``self.x``, ``self.x[i]`` and ``self.x.y``; for a tuple the first of its own."""
     if isinstance(target, ast.Tuple | ast.List):
         return next((name for t in target.elts if (name := _own_attribute(t, instance)) is not None), None)
-    while isinstance(target, ast.Subscript) or (isinstance(target, ast.Attribute) and not isinstance(target.value, ast.Name)):
+    while isinstance(target, ast.Subscript) or (
+        isinstance(target, ast.Attribute) and not isinstance(target.value, ast.Name)
+    ):
         target = target.value
     if isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == instance:
         return target.attr
@@ -194,9 +217,13 @@ def _unpicklable(program: Program, expr: ast.expr, depth: int) -> str | None:
             parts = parts[1:]
         return next((found for part in parts if (found := _unpicklable(program, part, depth - 1)) is not None), None)
     if isinstance(expr, ast.List | ast.Tuple):
-        return next((found for part in expr.elts if (found := _unpicklable(program, part, depth - 1)) is not None), None)
+        return next(
+            (found for part in expr.elts if (found := _unpicklable(program, part, depth - 1)) is not None), None
+        )
     if isinstance(expr, ast.Dict):
-        return next((found for part in expr.values if (found := _unpicklable(program, part, depth - 1)) is not None), None)
+        return next(
+            (found for part in expr.values if (found := _unpicklable(program, part, depth - 1)) is not None), None
+        )
     if isinstance(expr, ast.IfExp):
         return _unpicklable(program, expr.body, depth - 1) or _unpicklable(program, expr.orelse, depth - 1)
     if isinstance(expr, ast.Starred):

@@ -1,0 +1,349 @@
+"""Models that run without gradients while they may be in train mode, and what speaks for that being wanted."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torchlint.semantics import classes, layers
+from torchlint.semantics.flow import Event, Region
+from torchlint.semantics.gradients import Gradient
+from torchlint.semantics.layers import Dependence
+from torchlint.semantics.modes import Mode, Obj, Status
+from torchlint.semantics.project import Definition
+from torchlint.semantics.tree import FUNCTIONS, walk
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
+
+VALIDATION = re.compile(
+    r"(^|_)(val|valid|validate|validation|test|tests|eval|evaluate|evaluation|infer|inference|predict|prediction|predictions"
+    r"|accuracy|score|check_accuracy|estimate_loss|run_eval|evaluator|tester|validator)(_|$|\d)|validat|evaluat",
+    re.IGNORECASE,
+)
+_MODEL_NAME = re.compile(
+    r"(^|_)(model|net|network|cnn|rnn|lstm|gru|mlp|classifier|generator|discriminator|encoder|decoder|backbone|teacher|student"
+    r"|unet|resnet\d*|vgg\d*|vit|bert|gpt|vae|autoencoder|gan|transformer|detector|segmentor|module)(_|\d*$)|model$|net$",
+    re.IGNORECASE,
+)
+_MOST_FILES = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Exposure:
+    """A model that may run in train mode inside a region."""
+
+    region: Region
+    event: Event
+    obj: Obj
+    status: Status
+    callers_unknown: bool
+    dependence: Dependence
+
+
+def exposures(program: Program) -> Iterator[Exposure]:
+    """For each region of this file the first model that may run there in train mode, and nothing if none does."""
+    events = [e for e in program.flow.events if e.kind == "forward" and e.region is not None and e.region.program is program]
+    by_region: dict[Region, list[Event]] = {}
+    for event in events:
+        assert event.region is not None
+        by_region.setdefault(event.region, []).append(event)
+    for region, inside in sorted(by_region.items(), key=lambda item: item[0].node.lineno):
+        found = _exposed(program, region, inside)
+        if found is not None:
+            yield found
+
+
+def _exposed(program: Program, region: Region, events: list[Event]) -> Exposure | None:
+    if _in_framework(program, region):
+        return None
+    foreign: list[Event] | None = None
+    grouped: dict[ast.Call, list[Event]] = {}
+    for event in events:
+        if not _own_method(event):
+            grouped.setdefault(event.node, []).append(event)
+    for _, group in sorted(grouped.items(), key=lambda item: (item[0].lineno, item[0].col_offset)):
+        decided = [e for e in group if not all(s.mode is Mode.ENTRY for _, s in e.receivers)]
+        open_ended = [e for e in group if e not in decided]
+        if not decided and open_ended:
+            if foreign is None:
+                foreign = _from_callers(program, region, open_ended)
+            decided = [e for e in foreign if e.node is group[0].node]
+        for event in decided:
+            found = _judge(region, event, False)
+            if found is not None:
+                return found
+        if not decided:
+            for event in open_ended:
+                found = _judge_unknown(program, region, event)
+                if found is not None:
+                    return found
+    return None
+
+
+def _judge(region: Region, event: Event, callers_unknown: bool) -> Exposure | None:
+    for obj, status in event.receivers:
+        mode = status.mode
+        if not mode & (Mode.TRAIN | Mode.FRESH) or mode & (Mode.OPAQUE | Mode.PARTIAL):
+            continue
+        if region.gradient is Gradient.FLAG and mode & (Mode.EVAL | Mode.ENTRY):
+            continue
+        if not is_module(event, obj):
+            continue
+        depends = dependence(obj)
+        if depends is Dependence.INDEPENDENT or _wanted(region, event, obj, status):
+            continue
+        return Exposure(region, event, obj, status, callers_unknown, depends)
+    return None
+
+
+def _judge_unknown(program: Program, region: Region, event: Event) -> Exposure | None:
+    """A function that looks like validation and whose callers are out of sight."""
+    function = region.function
+    if function is None or region.gradient is Gradient.FLAG or not VALIDATION.search(function.name):
+        return None
+    for obj, status in event.receivers:
+        if obj.kind != "param" or not is_module(event, obj):
+            continue
+        depends = dependence(obj)
+        if depends is Dependence.INDEPENDENT or _wanted(region, event, obj, status):
+            continue
+        return Exposure(region, event, obj, status, True, depends)
+    return None
+
+
+# -- callers in other files ------------------------------------------------------------------------------------------------
+
+
+def _from_callers(program: Program, region: Region, events: list[Event]) -> list[Event]:
+    """The same forwards as seen when other files of the project are followed into this one."""
+    project = program.project
+    if project is None:
+        return []
+    names: set[str] = set()
+    for event in events:
+        for frame in event.frames[1:2]:
+            if isinstance(frame, FUNCTIONS):
+                owner = program.tree.class_of(frame)
+                names.add(owner.name if owner is not None else frame.name)
+    found: list[Event] = []
+    seen = 0
+    for name in sorted(names):
+        for other in project.mentions(name, program.source.path):
+            seen += 1
+            if seen > _MOST_FILES:
+                return found
+            found.extend(e for e in other.flow.events if e.kind == "forward" and e.region == region)
+    return [e for e in found if not all(s.mode is Mode.ENTRY for _, s in e.receivers)]
+
+
+# -- what a receiver is --------------------------------------------------------------------------------------------------
+
+
+def is_module(event: Event, obj: Obj) -> bool:
+    """Whether an object certainly is a network: by its class, its constructor, its annotation, or what is done with it."""
+    owner = _class_of(obj)
+    if owner is not None:
+        known = layers.is_module_class(owner)
+        if known is not None:
+            return known
+    if obj.kind == "copy" and obj.base is not None and is_module(event, obj.base):
+        return True
+    if obj.kind == "new" and isinstance(obj.node, ast.Call):
+        names = obj.program.names.of(obj.node.func)
+        if any(n.startswith(("torch.nn.", "torchvision.models.", "timm.", "segmentation_models_pytorch.")) for n in names):
+            return True
+        if any(n.startswith(("torch.", "builtins.", "numpy.", "torchmetrics.", "torchvision.transforms")) for n in names):
+            return False
+    if obj.kind == "param" and isinstance(obj.node, ast.arg) and obj.node.annotation is not None:
+        names = obj.program.names.of(obj.node.annotation)
+        if any(n.startswith("torch.nn.") for n in names):
+            return True
+        if any(n in ("typing.Callable", "collections.abc.Callable", "torch.Tensor") for n in names):
+            return False
+    evidence = _evidence(event, obj)
+    if evidence:
+        return True
+    return obj.kind in ("param", "attr", "free") and bool(_MODEL_NAME.search(obj.name)) and _passed_model(event, obj)
+
+
+def _evidence(event: Event, obj: Obj) -> set[str]:
+    found: set[str] = set()
+    flow = event.program.flow
+    found |= flow.evidence.get(obj, set())
+    for program in {obj.program, event.program}:
+        found |= program.flow.evidence.get(obj, set())
+    return found
+
+
+def _passed_model(event: Event, obj: Obj) -> bool:
+    return True
+
+
+def _class_of(obj: Obj) -> Definition | None:
+    return obj.program.flow.class_of(obj)
+
+
+def dependence(obj: Obj) -> Dependence:
+    """What is known of the layers of an object."""
+    if obj.kind == "copy" and obj.base is not None:
+        return dependence(obj.base)
+    owner = _class_of(obj)
+    if owner is not None:
+        if obj.kind == "new" and isinstance(obj.node, ast.Call):
+            return layers.of_call(obj.program, obj.node)
+        return layers.of_class(owner)
+    if obj.kind == "new" and isinstance(obj.node, ast.Call):
+        return layers.of_call(obj.program, obj.node)
+    if obj.kind == "attr" and obj.base is not None:
+        holder = _class_of(obj.base)
+        if holder is not None:
+            values = classes.attribute_values(holder, obj.name)
+            if values:
+                return max(layers.of_expression(p, v) for p, v in values)
+    if obj.kind == "free":
+        scope = obj.program.scopes.by_node.get(obj.node)
+        bindings = scope.bindings.get(obj.name, []) if scope is not None else []
+        values = [(obj.program, b.value) for b in bindings if b.kind == "assign" and b.value is not None]
+        if values and len(values) == len(bindings):
+            return max(layers.of_expression(p, v) for p, v in values)
+    return Dependence.UNKNOWN
+
+
+def _own_method(event: Event) -> bool:
+    """Whether a network runs itself or a part of itself in one of its own methods: the mode is its caller's affair."""
+    program = event.program
+    function = program.tree.function(event.node)
+    while isinstance(function, ast.Lambda):
+        function = program.tree.function(function)
+    if not isinstance(function, FUNCTIONS):
+        return False
+    owner = program.tree.class_of(function)
+    if owner is None or layers.is_module_class(Definition(program, owner)) is False:
+        return False
+    if layers.is_module_class(Definition(program, owner)) is None and not any(
+        m.name == "forward" for m in classes.methods(Definition(program, owner))
+    ):
+        return False
+    root: ast.expr = event.node.func
+    while isinstance(root, ast.Attribute | ast.Subscript | ast.Call):
+        root = root.func if isinstance(root, ast.Call) else root.value
+    return isinstance(root, ast.Name) and root.id == classes.self_name(function)
+
+
+def _in_framework(program: Program, region: Region) -> bool:
+    node: ast.AST = region.node
+    for ancestor in program.tree.ancestors(node):
+        if isinstance(ancestor, ast.ClassDef) and layers.is_framework_class(Definition(program, ancestor)):
+            return True
+    return False
+
+
+# -- train mode that is wanted -------------------------------------------------------------------------------------------
+
+
+def _wanted(region: Region, event: Event, obj: Obj, status: Status) -> bool:
+    program = event.program
+    if program is not region.program:
+        return _wanted_in(region, event, obj, status)
+    statement = program.tree.statement(event.node)
+    if isinstance(statement, ast.Expr) and statement.value is event.node:
+        return True  # a dry run: shapes of lazy layers, warm-up, batch-norm recalibration
+    return _wanted_in(region, event, obj, status)
+
+
+def _wanted_in(region: Region, event: Event, obj: Obj, status: Status) -> bool:
+    program = region.program
+    if _training_decides(program, region):
+        return True
+    scope = region.function if region.function is not None else program.module
+    text_nodes = list(walk(scope))
+    names = {n.attr for n in text_nodes if isinstance(n, ast.Attribute)}
+    if "reset_running_stats" in names:
+        return True
+    if _noisy(obj):
+        return True
+    if _detector_losses(event):
+        return True
+    explicit = bool(status.mode & Mode.TRAIN) and not status.mode & Mode.FRESH
+    return explicit and _feeds_backward(event)
+
+
+def _training_decides(program: Program, region: Region) -> bool:
+    for ancestor in program.tree.ancestors(region.node):
+        if isinstance(ancestor, ast.If | ast.IfExp):
+            if any(isinstance(n, ast.Attribute) and n.attr == "training" for n in walk(ancestor.test)):
+                return True
+        if isinstance(ancestor, FUNCTIONS):
+            break
+    return False
+
+
+def _noisy(obj: Obj) -> bool:
+    owner = _class_of(obj)
+    if owner is None:
+        return False
+    return any(
+        (isinstance(n, ast.Name) and "noisy" in n.id.lower()) or (isinstance(n, ast.Attribute) and n.attr == "reset_noise")
+        for n in walk(owner.node)
+    )
+
+
+def _detector_losses(event: Event) -> bool:
+    """``losses = detector(images, targets)`` and then the parts of ``losses``: detectors return losses in train mode only."""
+    call = event.node
+    if len(call.args) + len(call.keywords) < 2:
+        return False
+    target = call.args[1] if len(call.args) > 1 else call.keywords[-1].value
+    named = next((n.id for n in walk(target) if isinstance(n, ast.Name)), "")
+    if not re.search(r"target|label|annot|gt|box", named, re.IGNORECASE):
+        return False
+    results = _result_names(event)
+    function = event.program.tree.function(call)
+    scope: ast.AST = function if function is not None else event.program.module
+    for node in walk(scope):
+        if isinstance(node, ast.Attribute) and node.attr in ("values", "items") and isinstance(node.value, ast.Name):
+            if node.value.id in results:
+                return True
+        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in results:
+            if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str) and "loss" in node.slice.value:
+                return True
+    return False
+
+
+def _result_names(event: Event) -> set[str]:
+    statement = event.program.tree.statement(event.node)
+    found: set[str] = set()
+    if isinstance(statement, ast.Assign):
+        for target in statement.targets:
+            found.update(n.id for n in walk(target) if isinstance(n, ast.Name))
+    return found
+
+
+def _feeds_backward(event: Event) -> bool:
+    """Whether the outputs flow, through assignments of the same function, into something that is back-propagated."""
+    program = event.program
+    function = program.tree.function(event.node)
+    scope: ast.AST = function if function is not None else program.module
+    tainted = _result_names(event)
+    if not tainted:
+        return False
+    statements = [n for n in walk(scope) if isinstance(n, ast.Assign | ast.AugAssign)]
+    for _ in range(3):
+        before = len(tainted)
+        for node in statements:
+            if any(isinstance(n, ast.Name) and n.id in tainted for n in walk(node.value)):
+                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+                for target in targets:
+                    tainted.update(n.id for n in walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        if len(tainted) == before:
+            break
+    for node in walk(scope):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
+            held = node.args[0] if node.args else node.func.value
+            if any(isinstance(n, ast.Name) and n.id in tainted for n in (*walk(held), *walk(node.func.value))):
+                return True
+    return False

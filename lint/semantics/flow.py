@@ -1,0 +1,508 @@
+"""Follows the train/eval mode of every model through a program: statements, branches, loops, calls, other files.
+
+An abstract interpreter. It runs the module body, then every function nobody in sight calls, with unknown arguments; calls of
+functions in reach are followed with what is known of their arguments. What a rule may want to know is recorded as events.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from torchlint.semantics import classes
+from torchlint.semantics.calls import Caller
+from torchlint.semantics.gradients import Gradient, decorator_switch, switch
+from torchlint.semantics.modes import (
+    NOTHING,
+    Const,
+    Func,
+    Linked,
+    Mode,
+    Obj,
+    Objs,
+    Several,
+    State,
+    Status,
+    Value,
+    join_values,
+    objects,
+)
+from torchlint.semantics.project import Definition
+from torchlint.semantics.tree import FUNCTIONS, FunctionNode
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
+
+_BUDGET = 30_000  # statements followed per file; beyond it the rest is left unseen
+_DEPTH = 7
+_PASSES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A stretch that runs without gradients: the ``with`` statement or the decorator that makes it so."""
+
+    program: Program
+    node: ast.With | ast.AsyncWith | ast.expr
+    gradient: Gradient
+    function: FunctionNode | None
+
+    def __hash__(self) -> int:
+        return hash(id(self.node))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Region) and self.node is other.node
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something a rule may ask about. ``kind`` is forward, backward, step or export.
+
+    ``receivers`` are the models concerned with their mode at that moment; ``modes`` the mode of every model then.
+    """
+
+    kind: str
+    program: Program
+    node: ast.Call
+    region: Region | None
+    receivers: tuple[tuple[Obj, Status], ...]
+    modes: dict[Obj, Status]
+    frames: tuple[ast.AST, ...]
+
+
+@dataclass(slots=True)
+class Frame:
+    """One function (or the module) being followed."""
+
+    program: Program
+    node: ast.AST
+    regions: tuple[Region, ...]
+    stack: tuple[ast.AST, ...]
+    returns: list[tuple[State, Value]] = field(default_factory=list)
+    breaks: list[State] = field(default_factory=list)
+    continues: list[State] = field(default_factory=list)
+    on_yield: Callable[[State], State | None] | None = None
+    site: Obj | None = None  # the call through which the function was entered: one object for each, not one for all
+
+
+class Flow(Caller):
+    """The mode analysis of one file. ``events`` is complete after construction."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.events: list[Event] = []
+        self.evidence: dict[Obj, set[str]] = {}
+        self.followed: set[ast.AST] = set()
+        self._left = _BUDGET
+        self._owners: dict[ast.Name, object] = {}
+        self._run()
+
+    # -- roots ----------------------------------------------------------------------------------------------------------
+
+    def _run(self) -> None:
+        program = self.program
+        self.final = State()
+        frame = Frame(program, program.module, (), (program.module,))
+        out = self.block(program.module.body, self.final, frame)
+        self.final = out if out is not None else self.final
+        called = _called_names(program)
+        pending = [f for f in program.tree.functions if f not in self.followed]
+        pending.sort(key=lambda f: (f.name in called, f.name.startswith("_") and not f.name.startswith("__"), f.lineno))
+        for function in pending:
+            if function not in self.followed:
+                self._root(function)
+
+    def _root(self, function: FunctionNode) -> None:
+        """Follow a function that nothing in sight calls, with arguments as its unseen callers left them."""
+        program = self.program
+        state = self.final.copy()
+        state.modes = {o: Status(s.mode | Mode.ENTRY, s.sources) for o, s in state.modes.items()}
+        owner = program.tree.class_of(function)
+        instance: Objs | None = None
+        if owner is not None:
+            instance = frozenset({Obj("self", owner, program)})
+            constructor = classes.method(Definition(program, owner), "__init__")
+            if function.name != "__init__" and constructor is not None and isinstance(constructor.node, FUNCTIONS):
+                self._left = max(self._left, 2000)
+                self.enter(Func(constructor.program, constructor.node, instance), {}, state, self._outermost(), unknown=True)
+                self._blur(owner, function, state)
+        self._left = max(self._left, 3000)
+        self.enter(Func(program, function, instance), {}, state, self._outermost(), unknown=True)
+
+    def _outermost(self) -> Frame:
+        return Frame(self.program, self.program.module, (), (self.program.module,))
+
+    def _blur(self, owner: ast.ClassDef, function: FunctionNode, state: State) -> None:
+        """Between the constructor and a method other methods may have run: what they switch to eval is no longer certain."""
+        for node in self.program.tree.within(owner, ast.Call):
+            callee = node.func
+            if not (isinstance(callee, ast.Attribute) and callee.attr == "eval" and isinstance(callee.value, ast.Attribute)):
+                continue
+            inside = self.program.tree.function(node)
+            if inside is function or (isinstance(inside, FUNCTIONS) and inside.name == "__init__"):
+                continue
+            for (obj, name), value in list(state.attributes.items()):
+                if name == callee.value.attr and obj.node is owner:
+                    for model in objects(value):
+                        state.modes[model] = self.status(model, state) | Status(Mode.OPAQUE)
+
+    # -- statements -----------------------------------------------------------------------------------------------------
+
+    def block(self, body: Iterable[ast.stmt], state: State, frame: Frame) -> State | None:
+        """Run statements; None when control does not come out at the end."""
+        current: State | None = state
+        for statement in body:
+            self._left -= 1
+            if self._left <= 0:
+                return current
+            current = self.statement(statement, current, frame)
+            if current is None:
+                return None
+        return current
+
+    def statement(self, node: ast.stmt, state: State, frame: Frame) -> State | None:
+        """Run one statement."""
+        if isinstance(node, ast.Expr):
+            if isinstance(node.value, ast.Yield) and frame.on_yield is not None:
+                return frame.on_yield(state)
+            self.evaluate(node.value, state, frame)
+        elif isinstance(node, ast.Assign):
+            value = self.evaluate(node.value, state, frame)
+            for target in node.targets:
+                self.assign(target, value, state, frame)
+        elif isinstance(node, ast.AnnAssign):
+            if node.value is not None:
+                self.assign(node.target, self.evaluate(node.value, state, frame), state, frame)
+        elif isinstance(node, ast.AugAssign):
+            self.evaluate(node.value, state, frame)
+            self.assign(node.target, NOTHING, state, frame)
+        elif isinstance(node, ast.If):
+            return self._if(node, state, frame)
+        elif isinstance(node, ast.For | ast.AsyncFor):
+            return self._for(node, state, frame)
+        elif isinstance(node, ast.While):
+            return self._while(node, state, frame)
+        elif isinstance(node, ast.With | ast.AsyncWith):
+            return self._with(node, 0, state, frame)
+        elif isinstance(node, ast.Try) or node.__class__.__name__ == "TryStar":
+            return self._try(node, state, frame)  # type: ignore[arg-type]
+        elif isinstance(node, ast.Return):
+            value = self.evaluate(node.value, state, frame) if node.value is not None else Const(None)
+            frame.returns.append((state, value))
+            return None
+        elif isinstance(node, ast.Raise):
+            return None
+        elif isinstance(node, ast.Break):
+            frame.breaks.append(state)
+            return None
+        elif isinstance(node, ast.Continue):
+            frame.continues.append(state)
+            return None
+        elif isinstance(node, ast.Match):
+            return self._match(node, state, frame)
+        elif isinstance(node, FUNCTIONS):
+            scope = frame.program.scopes.scope_of(node)
+            state.variables[scope, node.name] = Func(frame.program, node)
+        elif isinstance(node, ast.Assert):
+            self.evaluate(node.test, state, frame)
+        return state
+
+    def _if(self, node: ast.If, state: State, frame: Frame) -> State | None:
+        self.evaluate(node.test, state, frame)
+        outcome = self.truth(node.test, state, frame)
+        if outcome is not None:
+            return self.block(node.body if outcome else node.orelse, state, frame)
+        other = state.copy()
+        self.refine(state, node.test, True, frame)
+        self.refine(other, node.test, False, frame)
+        first = self.block(node.body, state, frame)
+        second = self.block(node.orelse, other, frame)
+        if first is None or second is None:
+            return first or second
+        return self.join(first, second, _condition(node.test))
+
+    def _for(self, node: ast.For | ast.AsyncFor, state: State, frame: Frame) -> State | None:
+        source = self.evaluate(node.iter, state, frame)
+        if isinstance(source, Several) and len(source.items) <= 6:
+            return self._unrolled(node, source.items, state, frame)
+        element = self.element(node.iter, source, state, frame)
+        entry = state
+        out: State | None = None
+        outer = (frame.breaks, frame.continues)
+        frame.breaks = []
+        for _ in range(_PASSES):
+            frame.continues = []
+            current = entry.copy()
+            self.assign(node.target, element, current, frame)
+            end = self.block(node.body, current, frame)
+            ends = [s for s in (end, *frame.continues) if s is not None]
+            out = self.join_all(ends)
+            if out is None:
+                break
+            again = self.join(entry.copy(), out.copy())
+            if again.same(entry):
+                break
+            entry = again
+        left, frame.breaks, frame.continues = frame.breaks, *outer
+        finished = out if out is not None else (None if left else state)
+        if finished is not None and node.orelse:
+            finished = self.block(node.orelse, finished, frame)
+        return self.join_all([s for s in (finished, *left) if s is not None])
+
+    def _unrolled(
+        self, node: ast.For | ast.AsyncFor, items: tuple[Value, ...], state: State, frame: Frame
+    ) -> State | None:
+        outer = (frame.breaks, frame.continues)
+        frame.breaks = []
+        current: State | None = state
+        for item in items:
+            frame.continues = []
+            if current is None:
+                break
+            self.assign(node.target, item, current, frame)
+            end = self.block(node.body, current, frame)
+            current = self.join_all([s for s in (end, *frame.continues) if s is not None])
+        left, frame.breaks, frame.continues = frame.breaks, *outer
+        return self.join_all([s for s in (current, *left) if s is not None])
+
+    def _while(self, node: ast.While, state: State, frame: Frame) -> State | None:
+        entry = state
+        out: State | None = None
+        outer = (frame.breaks, frame.continues)
+        frame.breaks = []
+        for _ in range(_PASSES):
+            frame.continues = []
+            current = entry.copy()
+            self.evaluate(node.test, current, frame)
+            end = self.block(node.body, current, frame)
+            out = self.join_all([s for s in (end, *frame.continues) if s is not None])
+            if out is None:
+                break
+            again = self.join(entry.copy(), out.copy())
+            if again.same(entry):
+                break
+            entry = again
+        left, frame.breaks, frame.continues = frame.breaks, *outer
+        endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
+        finished = None if endless else (out if out is not None else (None if left else state))
+        return self.join_all([s for s in (finished, *left) if s is not None])
+
+    def _with(self, node: ast.With | ast.AsyncWith, index: int, state: State, frame: Frame) -> State | None:
+        if index == len(node.items):
+            return self.block(node.body, state, frame)
+        item = node.items[index]
+        found = switch(frame.program, item.context_expr)
+        if found is not None:
+            gradient, decider = found
+            if gradient is Gradient.FLAG and decider is not None:
+                known = self.truth(decider, state, frame) if not isinstance(decider, ast.IfExp) else None
+                gradient = Gradient.FLAG if known is None else (Gradient.ON if known else Gradient.OFF)
+            function = frame.node if isinstance(frame.node, FUNCTIONS) else None
+            regions = frame.regions
+            if gradient is Gradient.ON:
+                frame.regions = ()
+            else:
+                frame.regions = (*regions, Region(frame.program, node, gradient, function))
+            try:
+                return self._with(node, index + 1, state, frame)
+            finally:
+                frame.regions = regions
+        return self._manager(node, index, state, frame)
+
+    def _manager(self, node: ast.With | ast.AsyncWith, index: int, state: State, frame: Frame) -> State | None:
+        """Any other context manager: a generator of the project is followed, its ``yield`` being the body."""
+        item = node.items[index]
+        rest: list[State | None] = []
+
+        def body(inner: State) -> State | None:
+            out = self._with(node, index + 1, inner, frame)
+            rest.append(out)
+            return out
+
+        target = self.generator(item.context_expr, state, frame)
+        if target is not None:
+            call, function = target
+            self.follow(function, call, state, frame, on_yield=body)
+            if rest:
+                return state if any(s is not None for s in rest) else None
+        value = self.evaluate(item.context_expr, state, frame)
+        if item.optional_vars is not None:
+            self.assign(item.optional_vars, value, state, frame)
+        return self._with(node, index + 1, state, frame)
+
+    def _try(self, node: ast.Try, state: State, frame: Frame) -> State | None:
+        before = state.copy()
+        returned = len(frame.returns)
+        end = self.block(node.body, state, frame)
+        if end is not None and node.orelse:
+            end = self.block(node.orelse, end, frame)
+        ends = [end] if end is not None else []
+        for handler in node.handlers:
+            start = before.copy()
+            if end is not None:
+                start = self.join(start, end.copy())
+            out = self.block(handler.body, start, frame)
+            if out is not None:
+                ends.append(out)
+        if not node.finalbody:
+            return self.join_all(ends)
+        leaving, frame.returns = frame.returns[returned:], frame.returns[:returned]
+        for saved, value in leaving:
+            out = self.block(node.finalbody, saved, frame)
+            if out is not None:
+                frame.returns.append((out, value))
+        if not ends:
+            return None
+        joined = self.join_all(ends)
+        return self.block(node.finalbody, joined, frame) if joined is not None else None
+
+    def _match(self, node: ast.Match, state: State, frame: Frame) -> State | None:
+        self.evaluate(node.subject, state, frame)
+        ends: list[State] = []
+        whole = False
+        for case in node.cases:
+            out = self.block(case.body, state.copy(), frame)
+            if out is not None:
+                ends.append(out)
+            whole = whole or (isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None)
+        return self.join_all(ends if whole else [state, *ends])
+
+    # -- joining --------------------------------------------------------------------------------------------------------
+
+    def join_all(self, states: list[State]) -> State | None:
+        """One state for several paths that meet; None when there is none."""
+        if not states:
+            return None
+        first, *rest = states
+        for other in rest:
+            first = self.join(first, other)
+        return first
+
+    def join(self, first: State, second: State, condition: str | None = None) -> State:
+        """Two paths meet; with a condition, modes that differ are remembered with the branch they belong to."""
+        for key, value in second.variables.items():
+            mine = first.variables.get(key)
+            first.variables[key] = value if mine is None else join_values(mine, value)
+        for attr, value in second.attributes.items():
+            known = first.attributes.get(attr)
+            first.attributes[attr] = value if known is None else join_values(known, value)
+        links = {k: v for k, v in first.linked.items() if k in second.linked}
+        for obj in {*first.modes, *second.modes}:
+            one, two = self._one_sided(obj, first, second)
+            joined = one | two
+            if condition is not None and one != two:
+                links[condition, obj] = Linked(one, two, joined)
+            first.modes[obj] = joined
+        first.linked = links
+        return first
+
+    def _one_sided(self, obj: Obj, first: State, second: State) -> tuple[Status, Status]:
+        one, two = first.modes.get(obj), second.modes.get(obj)
+        if one is None:
+            one = two if obj.kind in ("new", "copy") and two is not None else self.status(obj, first)
+        if two is None:
+            two = one if obj.kind in ("new", "copy") else self.status(obj, second)
+        return one, two
+
+    # -- conditions -----------------------------------------------------------------------------------------------------
+
+    def refine(self, state: State, test: ast.expr, outcome: bool, frame: Frame) -> None:
+        """Use what a branch tells: ``if model.training``, and conditions that decided a mode before."""
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, outcome = test.operand, not outcome
+        if isinstance(test, ast.Attribute) and test.attr == "training":
+            for obj in objects(self.evaluate(test.value, state, frame)):
+                state.modes[obj] = Status(Mode.TRAIN if outcome else Mode.EVAL, self.status(obj, state).sources)
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and outcome:
+            for value in test.values:
+                self.refine(state, value, True, frame)
+            return
+        text = _condition(test)
+        if text is None:
+            return
+        text, outcome = _positive(text, outcome)
+        left = text.partition(" == ")[0]
+        for (known, obj), link in state.linked.items():
+            wanted: bool | None = None
+            name, positive = _positive(known, True)
+            if name == text:
+                wanted = outcome is positive
+            elif outcome and " == " in name and name.partition(" == ")[0] == left and " == " in text:
+                wanted = not positive  # another constant than the one that decided
+            if wanted is not None and state.modes.get(obj) == link.joined:
+                state.modes[obj] = link.when_true if wanted else link.when_false
+
+    def assign(self, target: ast.expr, value: Value, state: State, frame: Frame) -> None:
+        """Bind a target."""
+        if isinstance(target, ast.Name):
+            owner = self.owner(target, frame)
+            if owner is not None:
+                state.variables[owner, target.id] = value
+            if state.linked:
+                word = re.compile(rf"\b{re.escape(target.id)}\b")
+                state.linked = {k: v for k, v in state.linked.items() if not word.search(k[0])}
+        elif isinstance(target, ast.Attribute):
+            for obj in objects(self.evaluate(target.value, state, frame)):
+                state.attributes[obj, target.attr] = value
+        elif isinstance(target, ast.Starred):
+            self.assign(target.value, NOTHING, state, frame)
+        elif isinstance(target, ast.Tuple | ast.List):
+            items = value.items if isinstance(value, Several) and len(value.items) == len(target.elts) else None
+            for index, element in enumerate(target.elts):
+                part = items[index] if items is not None else NOTHING
+                self.assign(element, part, state, frame)
+        elif isinstance(target, ast.Subscript):
+            held = self.evaluate(target.value, state, frame)
+            new = objects(value)
+            if new and isinstance(target.value, ast.Name) and isinstance(held, frozenset):
+                self.assign(target.value, held | new, state, frame)
+
+    # -- what rules read -------------------------------------------------------------------------------------------------
+
+    def record(self, kind: str, node: ast.Call, receivers: Objs, state: State, frame: Frame) -> None:
+        """Note an event."""
+        with_modes = tuple((o, self.effective(o, state)) for o in sorted(receivers, key=lambda o: (o.node.__class__.__name__, o.name, getattr(o.node, "lineno", 0))))
+        region = frame.regions[-1] if frame.regions else None
+        self.events.append(Event(kind, frame.program, node, region, with_modes, dict(state.modes), frame.stack))
+
+    def enter_regions(self, function: Func, frame: Frame) -> tuple[Region, ...]:
+        """The regions a followed function runs in: the caller's, and its own decorator."""
+        if isinstance(function.node, ast.Lambda):
+            return frame.regions
+        decorator = decorator_switch(function.program, function.node)
+        if decorator is None:
+            return frame.regions
+        return (*frame.regions, Region(function.program, decorator, Gradient.OFF, function.node))
+
+
+def _condition(test: ast.expr) -> str | None:
+    """The text of a condition simple enough to be met again; None otherwise."""
+    inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
+    if isinstance(inner, ast.Name | ast.Attribute) or (
+        isinstance(inner, ast.Compare) and len(inner.ops) == 1 and isinstance(inner.ops[0], ast.Eq | ast.NotEq | ast.Is | ast.IsNot)
+    ):
+        return ast.unparse(test)
+    return None
+
+
+def _positive(text: str, outcome: bool) -> tuple[str, bool]:
+    """A condition without its negation."""
+    if text.startswith("not "):
+        text, outcome = text[4:], not outcome
+    for negative, positive in ((" != ", " == "), (" is not ", " is ")):
+        if negative in text:
+            return text.replace(negative, positive), not outcome
+    return text, outcome
+
+
+def _called_names(program: Program) -> set[str]:
+    found: set[str] = set()
+    for call in program.tree.calls:
+        if isinstance(call.func, ast.Name):
+            found.add(call.func.id)
+        elif isinstance(call.func, ast.Attribute):
+            found.add(call.func.attr)
+    return found

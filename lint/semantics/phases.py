@@ -1,0 +1,170 @@
+"""Which part of a run a place belongs to: training, validation, test; and what says so."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torchlint.semantics.branches import guards
+from torchlint.semantics.quantities import subjects, words
+from torchlint.semantics.tree import FUNCTIONS
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
+
+_WORDS = {
+    "train": "train", "training": "train", "trn": "train",
+    "val": "val", "valid": "val", "validate": "val", "validation": "val", "validating": "val", "dev": "val", "vali": "val",
+    "test": "test", "testing": "test", "tst": "test",
+    "eval": "eval", "evaluate": "eval", "evaluation": "eval", "evaluating": "eval", "evaluator": "eval",
+}  # fmt: skip
+_ORDER = ("val", "test", "eval")
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """``name`` is train, val, test or eval; ``source`` is value, call, loop, guard, block or function."""
+
+    name: str
+    source: str
+
+    def differs(self, other: Phase) -> bool:
+        """Whether two places surely log for different phases (an evaluation may be the validation or the test)."""
+        if self.name == other.name:
+            return False
+        return "train" in (self.name, other.name) or "eval" not in (self.name, other.name)
+
+
+def phase_words(text: str) -> str | None:
+    """The phase the words of a text name; None when they name none, or training and another one."""
+    found = {_WORDS[word] for word in words(text) if word in _WORDS}
+    if "train" in found:
+        return "train" if len(found) == 1 else None
+    return next((name for name in _ORDER if name in found), None)
+
+
+def is_phase_word(word: str) -> bool:
+    """Whether a word names a phase."""
+    return word in _WORDS
+
+
+def phase(program: Program, node: ast.AST, value: ast.expr | None = None) -> Phase | None:
+    """The phase in which ``node`` runs, or to which ``value`` belongs. Values say it best, then what computed them, the loops and
+    tests around, what ran before in the block, at last the function's name."""
+    for name, source in _evidence(program, node, value):
+        if name is not None:
+            return Phase(name, source)
+    return None
+
+
+def _evidence(program: Program, node: ast.AST, value: ast.expr | None) -> Iterator[tuple[str | None, str]]:
+    yield phase_words(" ".join(subjects(value))), "value"
+    yield _computed_by(program, value), "call"
+    for loop in program.tree.loops(node):
+        yield _of_loop(loop), "loop"
+    for guard in guards(program, node):
+        yield _of_test(guard.test, guard.outcome), "guard"
+    yield _of_block(program, node), "block"
+    function = program.tree.function(node)
+    while function is not None:
+        if isinstance(function, FUNCTIONS):
+            yield phase_words(function.name), "function"
+        function = program.tree.function(function)
+
+
+def _computed_by(program: Program, value: ast.expr | None) -> str | None:
+    """The phase in the call that gave the value its name: ``loss, acc = evaluate(model, val_loader)``."""
+    for name in ast.walk(value) if value is not None else ():
+        if not isinstance(name, ast.Name):
+            continue
+        bindings = program.scopes.reaching(name)
+        if len(bindings) == 1 and bindings[0].kind in ("assign", "unpack") and isinstance(bindings[0].value, ast.Call):
+            found = _of_call(bindings[0].value)
+            if found is not None:
+                return found
+    return None
+
+
+def _of_call(call: ast.Call) -> str | None:
+    func = call.func
+    named = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+    given = [_last(a) for a in (*call.args, *(k.value for k in call.keywords))]
+    constants = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
+    return phase_words(" ".join([*given, *constants])) or phase_words(named)
+
+
+def _last(expr: ast.expr) -> str:
+    return expr.id if isinstance(expr, ast.Name) else expr.attr if isinstance(expr, ast.Attribute) else ""
+
+
+def _of_loop(loop: ast.stmt) -> str | None:
+    """The phase in what a loop runs over; a number of epochs or steps says nothing."""
+    if not isinstance(loop, ast.For | ast.AsyncFor):
+        return None
+    parts: Iterable[ast.AST] = [loop.iter]
+    if isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name) and loop.iter.func.id in ("range", "trange"):
+        parts = [n for n in ast.walk(loop.iter) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "len"]
+    names: list[str] = []
+    for part in parts:
+        names.extend(n.id for n in ast.walk(part) if isinstance(n, ast.Name))
+        names.extend(n.attr for n in ast.walk(part) if isinstance(n, ast.Attribute))
+        names.extend(n.value for n in ast.walk(part) if isinstance(n, ast.Constant) and isinstance(n.value, str))
+    return phase_words(" ".join(names))
+
+
+def _of_test(test: ast.expr, outcome: bool) -> str | None:
+    while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        test, outcome = test.operand, not outcome
+    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq | ast.NotEq | ast.Is | ast.IsNot):
+        outcome = outcome is isinstance(test.ops[0], ast.Eq | ast.Is)
+        right = test.comparators[0]
+        text = right.value if isinstance(right, ast.Constant) and isinstance(right.value, str) else _last(right)
+        name = phase_words(text)
+    elif isinstance(test, ast.Name | ast.Attribute):
+        text = _last(test)
+        name = phase_words(text) if set(words(text)) <= {"train", "training", "is", "val", "validation", "test", "eval", "mode"} else None
+    else:
+        return None
+    if name is None or outcome:
+        return name
+    return "eval" if name == "train" else "train" if name in ("val", "eval") else None
+
+
+def _of_block(program: Program, node: ast.AST) -> str | None:
+    """The phase of the nearest statement before: a loop over a phase's data, ``model.train()``, ``model.eval()``, a call."""
+    statement = program.tree.statement(node)
+    while True:
+        block, index = program.tree.blocks[statement]
+        for before in reversed(block[:index]):
+            found = _of_statement(before)
+            if found is not None:
+                return found
+        parent = program.tree.parents[statement]
+        if not isinstance(parent, ast.stmt) or isinstance(parent, (*FUNCTIONS, ast.ClassDef)):
+            return None
+        statement = parent
+
+
+def _of_statement(statement: ast.stmt) -> str | None:
+    if isinstance(statement, ast.With | ast.AsyncWith):
+        return next((found for inner in reversed(statement.body) if (found := _of_statement(inner)) is not None), None)
+    if isinstance(statement, ast.For | ast.AsyncFor):
+        own = _of_loop(statement)
+        if own is not None:
+            return own
+        return next((found for inner in reversed(statement.body) if (found := _of_statement(inner)) is not None), None)
+    value = statement.value if isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign) else None
+    if not isinstance(value, ast.Call):
+        return None
+    if isinstance(statement, ast.Expr) and isinstance(value.func, ast.Attribute) and value.func.attr in ("train", "eval"):
+        arg = value.args[0] if value.args else None
+        if isinstance(arg, ast.Constant) and arg.value is False:
+            return "eval"
+        return "train" if value.func.attr == "train" and (arg is None or isinstance(arg, ast.Constant)) else (
+            "eval" if value.func.attr == "eval" and arg is None else None
+        )
+    if isinstance(statement, ast.Expr) and isinstance(value.func, ast.Attribute) and value.func.attr.startswith("add_"):
+        return None
+    return _of_call(value)

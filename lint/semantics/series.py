@@ -1,0 +1,249 @@
+"""Whether summary calls write one series or several under one tag.
+
+Two calls are in conflict when they reach the same run folder under equal tags in one run of the program and log different
+things. Everything that could make them one series, or keep them apart, is asked first; what is not known counts as that.
+"""
+
+from __future__ import annotations
+
+import ast
+import enum
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torchlint.semantics.branches import earlier_exits, exclusive, guards, runs_once
+from torchlint.semantics.callers import call_sites, calls_of
+from torchlint.semantics.loops import Loop, SeriesLoop, Varies, series_loop, varies
+from torchlint.semantics.phases import Phase, phase
+from torchlint.semantics.quantities import core_words, same_quantity, same_value, source_call, words
+from torchlint.semantics.summaries import Summary
+from torchlint.semantics.values import Known
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
+
+_STEPLESS_WORDS = frozenset({"lr", "lrs", "epoch", "epochs", "time", "seconds", "speed", "memory", "mem", "fps", "sps", "step"})
+_SHARED_KINDS = frozenset({"scalar", "histogram"})
+
+
+class Kind(enum.Enum):
+    """What makes two calls different series."""
+
+    VALUES = "values"  # different values in one function
+    HELPERS = "helpers"  # different values in two functions given the same writer
+    PHASES = "phases"  # the same measure of two phases
+    FAMILIES = "families"  # two kinds of summary
+    FOLDERS = "folders"  # two writers on one folder
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Conflict:
+    """Two summary calls under one tag; ``phases`` are known when they tell the series apart."""
+
+    first: Summary
+    second: Summary
+    kind: Kind
+    phases: tuple[Phase | None, Phase | None] = (None, None)
+
+
+def conflict(program: Program, first: Summary, second: Summary) -> Conflict | None:
+    """Why two calls are two series under one tag; None when they are one series, apart, or unknown."""
+    if first.tag != second.tag or not _same_run(program, first, second):
+        return None
+    if not _both_run(program, first, second):
+        return None
+    if first.family != second.family:
+        return _two_kinds(program, first, second)
+    if _other_steps(program, first, second) or same_value(program, first.value, second.value):
+        return None
+    mine, theirs = _phase(program, first), _phase(program, second)
+    if mine is not None and theirs is not None and mine.differs(theirs):
+        return _two_phases(program, first, second, (mine, theirs))
+    if first.function is second.function:
+        return _two_values(program, first, second)
+    return _two_helpers(program, first, second)
+
+
+def _named(first: Summary, second: Summary, kind: Kind) -> Kind:
+    return kind if first.writer.origin == second.writer.origin else Kind.FOLDERS
+
+
+def _two_kinds(program: Program, first: Summary, second: Summary) -> Conflict | None:
+    """A scalar and a histogram under one tag: neither is shown."""
+    if {first.family, second.family} != _SHARED_KINDS:
+        return None
+    if first.function is not second.function and not _reached_together(program, first, second, strict=True):
+        return None
+    return Conflict(first, second, _named(first, second, Kind.FAMILIES))
+
+
+def _two_phases(
+    program: Program, first: Summary, second: Summary, found: tuple[Phase, Phase]
+) -> Conflict | None:
+    """The same measure of training and validation."""
+    tag_words = set(words(first.tag.text))
+    if tag_words & _STEPLESS_WORDS or core_words(first.value) & _STEPLESS_WORDS:
+        return None
+    if first.function is not second.function and not _reached_together(program, first, second, strict=False):
+        return None
+    return Conflict(first, second, _named(first, second, Kind.PHASES), found)
+
+
+def _two_values(program: Program, first: Summary, second: Summary) -> Conflict | None:
+    """Different values logged in one function."""
+    if same_quantity(program, first.value, second.value) is not False:
+        return None
+    loops = [list(program.tree.loops(s.call)) for s in (first, second)]
+    if loops[0][:1] != loops[1][:1]:  # one of them before, behind or around the loop of the other
+        if _is_constant_step(program, first) or _is_constant_step(program, second):
+            return None
+        if core_words(first.value) == core_words(second.value) and _one_axis(first, second):
+            return None
+        mine = source_call(program, first.value)
+        if mine is not None and mine == source_call(program, second.value):
+            return None
+    return Conflict(first, second, _named(first, second, Kind.VALUES))
+
+
+def _two_helpers(program: Program, first: Summary, second: Summary) -> Conflict | None:
+    """Different values logged by two functions that both run."""
+    if same_quantity(program, first.value, second.value) is not False:
+        return None
+    if core_words(first.value) & core_words(second.value) == core_words(first.value) | core_words(second.value):
+        return None
+    if not _reached_together(program, first, second, strict=True):
+        return None
+    return Conflict(first, second, _named(first, second, Kind.HELPERS))
+
+
+def _phase(program: Program, summary: Summary) -> Phase | None:
+    return phase(program, summary.call, summary.value)
+
+
+# -- one run ------------------------------------------------------------------------------------------------------------
+
+
+def _same_run(program: Program, first: Summary, second: Summary) -> bool:
+    """Whether two calls write to one folder: through one writer, or two that were opened on it in one scope."""
+    one, two = first.writer, second.writer
+    if one.origin == two.origin:
+        return True
+    if one.made is None or two.made is None or one.folder is None or not one.folder.parts or one.folder != two.folder:
+        return False
+    tree = program.tree
+    if one.made not in tree.parents or two.made not in tree.parents:
+        return False
+    return tree.function(one.made) is tree.function(two.made) and not exclusive(program, one.made, two.made)
+
+
+def _both_run(program: Program, first: Summary, second: Summary) -> bool:
+    return first.function is not second.function or not exclusive(program, first.call, second.call)
+
+
+def _reached_together(program: Program, first: Summary, second: Summary, *, strict: bool) -> bool:
+    """Whether one run reaches the functions of both calls.
+
+    A function that leads to both decides. Without one: not if ``strict``, else yes unless their visible callers choose between
+    them.
+    """
+    one: ast.AST = first.function or program.module
+    two: ast.AST = second.function or program.module
+    seen = False
+    for caller in (program.module, *program.tree.functions):
+        below = calls_of(program, caller)
+        to_one = [first.call] if caller is one else below.get(one, [])
+        to_two = [second.call] if caller is two else below.get(two, [])
+        for a in to_one:
+            for b in to_two:
+                seen = True
+                if a is b or not exclusive(program, a, b):
+                    return True
+    if seen or strict or isinstance(one, ast.Lambda) or isinstance(two, ast.Lambda):
+        return False
+    return not _chosen_between(program, one, two)
+
+
+def _chosen_between(program: Program, one: ast.AST, two: ast.AST) -> bool:
+    if isinstance(one, ast.Module | ast.Lambda) or isinstance(two, ast.Module | ast.Lambda):
+        return True  # module code that no visible call connects with the function
+    assert isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and isinstance(two, ast.FunctionDef | ast.AsyncFunctionDef)
+    together = [
+        (a, b)
+        for a in call_sites(program, one)
+        for b in call_sites(program, two)
+        if a.program is b.program and a.program.tree.function(a.call) is b.program.tree.function(b.call)
+    ]
+    return bool(together) and all(exclusive(a.program, a.call, b.call) for a, b in together)
+
+
+# -- one axis -----------------------------------------------------------------------------------------------------------
+
+
+def _is_constant_step(program: Program, summary: Summary) -> bool:
+    return summary.step is not None and isinstance(program.values.constant(summary.step), Known)
+
+
+def _other_steps(program: Program, first: Summary, second: Summary) -> bool:
+    """Whether the steps keep two calls apart: two written-out numbers; and for pictures and texts any two expressions."""
+    if first.step is not None and second.step is not None:
+        one, two = program.values.constant(first.step), program.values.constant(second.step)
+        if isinstance(one, Known) and isinstance(two, Known):
+            return one.value != two.value
+    return first.family not in _SHARED_KINDS and not _one_axis(first, second)
+
+
+def _one_axis(first: Summary, second: Summary) -> bool:
+    if first.step is None or second.step is None:
+        return first.step is second.step
+    return _axis(first.step) == _axis(second.step)
+
+
+def _axis(step: ast.expr) -> frozenset[str]:
+    names = {n.id for n in ast.walk(step) if isinstance(n, ast.Name)}
+    return frozenset(names | {n.attr for n in ast.walk(step) if isinstance(n, ast.Attribute)}) - {"self"}
+
+
+# -- one call in a loop -------------------------------------------------------------------------------------------------
+
+
+def lost_variable(program: Program, summary: Summary) -> SeriesLoop | None:
+    """The loop over series whose variable a call should carry in its tag: neither tag nor step change with it, the value does."""
+    for loop in program.tree.loops(summary.call):
+        found = series_loop(program, loop)
+        if found is not None and _loses(program, summary, found):
+            return found
+    return None
+
+
+def _loses(program: Program, summary: Summary, series: SeriesLoop) -> bool:
+    loop: Loop = series.loop
+    if varies(program, summary.tag_node, loop) is not Varies.NO or varies(program, summary.receiver, loop) is Varies.YES:
+        return False
+    if summary.writer.made is not None and loop in program.tree.ancestors(summary.writer.made):
+        return False
+    if summary.step is not None and varies(program, summary.step, loop) is not Varies.NO:
+        return False
+    if summary.value is None or varies(program, summary.value, loop) is not Varies.YES:
+        return False
+    return not runs_once(program, summary.call, loop) and _for_all(program, summary, series)
+
+
+def _for_all(program: Program, summary: Summary, series: SeriesLoop) -> bool:
+    """Whether the tests before the call let every series through: they ask nothing of the loop, or only whether a value is there."""
+    tests = [guard.test for guard in guards(program, summary.call, series.loop)]
+    tests += earlier_exits(program, summary.call, series.loop)
+    return all(varies(program, test, series.loop) is Varies.NO or _asks_for_presence(test, series) for test in tests)
+
+
+def _asks_for_presence(test: ast.expr, series: SeriesLoop) -> bool:
+    if isinstance(test, ast.BoolOp):
+        return all(_asks_for_presence(value, series) for value in test.values)
+    if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+        return _asks_for_presence(test.operand, series)
+    if series.key is not None and any(isinstance(n, ast.Name) and n.id == series.key.id for n in ast.walk(test)):
+        return False
+    if isinstance(test, ast.Attribute):
+        return test.attr == "requires_grad"
+    if isinstance(test, ast.Call):
+        return isinstance(test.func, ast.Name) and test.func.id == "isinstance"
+    return isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is | ast.IsNot)
