@@ -1,10 +1,16 @@
-"""Writes the pages that come out of the rules themselves: docs/rules/*.md and the rule table in README.md.
+"""Writes what must not be written by hand: docs/rules/*.md, the rule table in README.md, and outputs shown on pages.
 
-Run ``python docs/generate.py`` after a rule's docstring has changed; a test fails as long as a page is stale.
+An output stands between ``<!-- output: torchlint … -->`` and ``<!-- end -->`` and is what that command prints in the root
+of the repository. Run ``python docs/generate.py`` after a change; a test fails as long as a page is stale.
 """
 
 from __future__ import annotations
 
+import os
+import re
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 
 from torchlint.findings import Safety
@@ -14,6 +20,7 @@ from torchlint.selection import available_rules
 
 ROOT = Path(__file__).parent.parent
 BEGIN, END = "<!-- rules: begin (generated) -->", "<!-- rules: end -->"
+_OUTPUT = re.compile(r"(?P<open><!-- output: (?P<command>torchlint [^\n]*) -->\n).*?(?P<close><!-- end -->)", re.DOTALL)
 _FIX_WORDS = {Safety.SAFE: "safe", Safety.UNSAFE: "unsafe", Safety.MANUAL: "by hand"}
 
 
@@ -22,13 +29,30 @@ def pages() -> dict[Path, str]:
     rules = available_rules()
     found = {ROOT / "docs" / "rules" / f"{rule.code}.md": rule_page(rule) for rule in rules}
     found[ROOT / "docs" / "rules" / "README.md"] = f"# Rules\n\n{rule_table(rules, '')}"
+    for path in [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]:
+        text = path.read_text("utf-8")
+        if _OUTPUT.search(text) or path.name == "README.md":
+            found[path] = with_outputs(text)
     readme = ROOT / "README.md"
-    head, begin, rest = readme.read_text("utf-8").partition(BEGIN)
+    head, begin, rest = found[readme].partition(BEGIN)
     _, end, tail = rest.partition(END)
     if not (begin and end):
         raise SystemExit(f"README.md has lost the marks {BEGIN} and {END} around the rule table")
     found[readme] = f"{head}{BEGIN}\n{rule_table(rules, 'docs/rules/')}{END}{tail}"
     return found
+
+
+def with_outputs(text: str) -> str:
+    """A page with every output as its command prints it now."""
+    return _OUTPUT.sub(lambda match: f"{match['open']}{_shown(match['command'])}{match['close']}", text)
+
+
+def _shown(command: str) -> str:
+    words = [sys.executable, "-m", *shlex.split(command)]
+    env = os.environ | {"NO_COLOR": "1", "COLUMNS": "120"}
+    done = subprocess.run(words, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    language = "diff" if "--diff" in words else "text"
+    return f"```{language}\n$ {command}\n{done.stdout.rstrip()}\n```\n"
 
 
 def rule_table(rules: tuple[type[Rule], ...], folder: str) -> str:

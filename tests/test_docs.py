@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import importlib.util
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
+from torchlint.commands.check import check
+from torchlint.config import _KEYS
 from torchlint.rules.rule import Rule
 from torchlint.selection import available_rules
 from torchlint.testing import DOCUMENTATION_CHECKS
@@ -18,10 +22,10 @@ ROOT = Path(__file__).parent.parent
 RULES = available_rules()
 
 
-@pytest.mark.parametrize("check", DOCUMENTATION_CHECKS, ids=lambda check: check.__name__)
+@pytest.mark.parametrize("holds", DOCUMENTATION_CHECKS, ids=lambda holds: holds.__name__)
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
-def test_rule_documentation(rule: type[Rule], check: Callable[[type[Rule]], None]) -> None:
-    check(rule)
+def test_rule_documentation(rule: type[Rule], holds: Callable[[type[Rule]], None]) -> None:
+    holds(rule)
 
 
 @pytest.fixture(scope="module")
@@ -57,3 +61,24 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
             assert (page.parent / target.partition("#")[0]).exists(), (
                 f"{page.name} links to {target}, which is not there"
             )
+
+
+def test_the_worked_example_of_a_rule_runs(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "writing-a-rule.md").read_text("utf-8")
+    files = re.findall(r"<!-- file: (\S+) -->\n```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert len(files) == 7
+    for name, code in files:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(code, "utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"^\d\d passed", done.stdout, re.MULTILINE), done.stdout
+
+
+def test_configuration_page_names_every_key_and_option() -> None:
+    page = (ROOT / "docs" / "configuration.md").read_text("utf-8")
+    keys = [f"`{key}`" for key in _KEYS]
+    options = [f"`{option}`" for parameter in check.params for option in parameter.opts if option.startswith("--")]
+    missing = [word for word in keys + options if word not in page]
+    assert not missing, f"docs/configuration.md says nothing of {', '.join(missing)}"
