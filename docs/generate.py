@@ -1,7 +1,7 @@
 """Writes what must not be written by hand: docs/rules/*.md, the rule table in README.md, and outputs shown on pages.
 
-An output stands between ``<!-- output: torchlint … -->`` and ``<!-- end -->`` and is what that command prints in the root
-of the repository. Run ``python docs/generate.py`` after a change; a test fails as long as a page is stale.
+An output stands between ``<!-- output: torchlint … -->`` and ``<!-- end -->`` and is what that command prints in the
+root of the repository. Run ``python docs/generate.py`` after a change; a test fails as long as a page is stale.
 """
 
 from __future__ import annotations
