@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from torchlint.findings import Edit
 from torchlint.notebook import locate, read_notebook
 from torchlint.source import Cell, SourceError

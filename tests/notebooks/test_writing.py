@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from torchlint.findings import Edit
 from torchlint.notebook import read_notebook, write_back
 from torchlint.source import apply_edits

@@ -63,7 +63,9 @@ class Editor:
                         workspace_edit=types.WorkspaceEditClientCapabilities(
                             document_changes=capabilities.get("versioned", True)
                         ),
-                        did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(dynamic_registration=True),
+                        did_change_watched_files=types.DidChangeWatchedFilesClientCapabilities(
+                            dynamic_registration=True
+                        ),
                     ),
                     text_document=types.TextDocumentClientCapabilities(
                         code_action=types.CodeActionClientCapabilities(resolve_support=resolving)
@@ -138,7 +140,11 @@ class Editor:
 
         def shown() -> list[str] | None:
             newest = self.newest(uri)
-            return None if newest is None else [f"{d.range.start.line}:{d.range.start.character} {d.code}" for d in newest.diagnostics]
+            return (
+                None
+                if newest is None
+                else [f"{d.range.start.line}:{d.range.start.character} {d.code}" for d in newest.diagnostics]
+            )
 
         await self.until(lambda: shown() == expected)
 
