@@ -258,8 +258,8 @@ def _line_ends(source: Source) -> set[str]:
 
 
 def _difference(wanted: bytes, got: bytes) -> str:
-    lines = [data.decode("utf-8", "replace").splitlines(keepends=True) for data in (wanted, got)]
-    return "".join(f"{line!r}\n" for line in difflib.unified_diff(*lines, "golden", "fixed", n=1))
+    before, after = (data.decode("utf-8", "replace").splitlines(keepends=True) for data in (wanted, got))
+    return "".join(f"{line!r}\n" for line in difflib.unified_diff(before, after, "golden", "fixed", n=1))
 
 
 def _say(finding: Finding) -> str:
