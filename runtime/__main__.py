@@ -67,7 +67,7 @@ def train_command() -> Command:
 
     def run(config: TrainConfig) -> int:
         with_pytorch()
-        from torchlint.runtime.trainer import train
+        from torchlint.runtime.launch import train
 
         train(config)
         return 0

@@ -91,6 +91,8 @@ def prepare(config: TrainConfig, world: World) -> Run:
     samples = len(task.train)  # type: ignore[arg-type]
     if samples < config.batch_size:
         raise UserError(f"--batch-size {config.batch_size}: there are only {samples} training samples")
+    if len(task.val) == 0:  # type: ignore[arg-type]
+        raise UserError(f"--data {config.data}: there is no validation sample; at least five pictures are needed")
     workers = data.auto_workers(task.in_memory, world) if config.workers is None else config.workers
 
     seed_everything(config.seed)  # the same weights on every rank …

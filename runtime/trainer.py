@@ -11,14 +11,9 @@ Pitfalls shown:
 
 from __future__ import annotations
 
-import dataclasses
 import math
-import sys
 import time
-from collections.abc import Iterator
-from contextlib import ExitStack, nullcontext
-from itertools import pairwise
-from pathlib import Path
+from contextlib import nullcontext
 from typing import Any
 
 import torch
@@ -27,19 +22,18 @@ from torch.nn import functional as F
 from torch.nn.parallel import DistributedDataParallel
 from torch.utils.data import DataLoader
 
-from torchlint.runtime import checkpoint, curves
-from torchlint.runtime.board import Board, opened, to_chw
-from torchlint.runtime.config import TrainConfig, to_toml
-from torchlint.runtime.data import Batch, grouped
+from torchlint.runtime import checkpoint
+from torchlint.runtime.board import Board
+from torchlint.runtime.data import grouped
 from torchlint.runtime.datasets import Sample
 from torchlint.runtime.devices import sum_dtype
-from torchlint.runtime.distributed import World, joined
+from torchlint.runtime.distributed import World
 from torchlint.runtime.errors import UserError
-from torchlint.runtime.files import write_atomically
 from torchlint.runtime.modes import evaluating
-from torchlint.runtime.run import Run, prepare, restore, state_of
-from torchlint.runtime.run_folder import RunFolder, claimed
-from torchlint.runtime.stopping import Stopped, StopRequest, stop_on_signals
+from torchlint.runtime.records import log_epoch, log_steps, shown
+from torchlint.runtime.run import Run, state_of
+from torchlint.runtime.run_folder import RunFolder
+from torchlint.runtime.stopping import Stopped, StopRequest
 
 PRECISION = {"none": torch.float32, "bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -172,124 +166,3 @@ def save(run: Run, folder: RunFolder, board: Board, *, best: bool = False) -> No
 def saved_in(folder: RunFolder) -> str:
     """What a stopped run says."""
     return f"the state is saved in {folder.path} and the same command goes on from it"
-
-
-def log_steps(run: Run, board: Board) -> None:
-    """Put the steps since the last call on the board: one synchronisation for all of them. All ranks must call it."""
-    sums = run.world.sum(torch.stack(run.trail)).tolist()
-    first = run.progress.step - len(sums) + 2
-    for step, (before, after) in enumerate(pairwise(sums), start=first):
-        run.progress.batch_loss = (after - before) / run.config.batch_size
-        log_step(run, board, step)
-    run.trail = run.trail[-1:]
-
-
-def log_step(run: Run, board: Board, step: int) -> None:
-    """Loss and learning rate of one optimizer step, counted from 1."""
-    rate = run.config.lr * run.factor(step - 1)
-    board.scalars("train", {"batch_loss": run.progress.batch_loss, "lr": rate}, step)
-
-
-def log_epoch(board: Board, row: dict[str, Any]) -> None:
-    """Loss and accuracy of one epoch, at its last optimizer step."""
-    board.scalars("train", row["train"], row["step"])
-    board.scalars("val", row["val"], row["step"])
-
-
-def log_again(run: Run, folder: RunFolder, board: Board) -> None:
-    """Put the step that is resumed from on the board again: purging is by step and takes it with the later ones."""
-    if run.progress.step and run.world.is_main:
-        log_step(run, board, run.progress.step)
-        if run.progress.position == 0:
-            log_epoch(board, folder.rows()[-1])
-
-
-def log_pictures(run: Run, board: Board) -> None:
-    """The first validation pictures as the model gets them, to see a wrong layout or range at once."""
-    images, _ = next(iter(run.val))
-    low, high = images.min().item(), images.max().item() + 1e-6
-    board.pictures("val", "pictures", [to_chw(image, "CHW", low=low, high=high) for image in images[:16]], 0)
-
-
-def shown(steps: Iterator[list[Batch]], run: Run) -> Iterator[list[Batch]]:
-    """The steps with a progress bar on rank 0 when a person watches; as they are otherwise."""
-    if not (run.world.is_main and sys.stderr.isatty()):
-        return steps
-    from tqdm import tqdm
-
-    bar: Iterator[list[Batch]] = iter(
-        tqdm(
-            steps,
-            desc=f"epoch {run.progress.epoch + 1:>3}/{run.config.epochs}",
-            initial=run.progress.position,
-            total=run.batches.steps,
-            unit="step",
-            leave=False,
-        )
-    )
-    return bar
-
-
-def train(config: TrainConfig) -> None:
-    """The command `train`: a new run in `--out`, or the rest of the one that is there.
-
-    Raises UserError for what the user can put right, and Stopped when a signal ended the run after saving.
-    """
-    with ExitStack() as stack:
-        world = stack.enter_context(joined(config.device))
-        stop = stack.enter_context(stop_on_signals())
-        folder = RunFolder(Path(config.out))
-        run = prepare(config, world)
-        world.on_main(lambda: stack.enter_context(claimed(folder, fresh=config.fresh)))
-        found = world.on_main(lambda: checkpoint.newest(folder.checkpoints))
-        notes = found[1] if found else []
-        if found:
-            notes += restore(run, checkpoint.load(found[0]), str(found[0]))
-        if world.is_main:
-            begin(run, folder, notes, resumed=found is not None)
-        again = found is not None or folder.board.exists()
-        events = folder.board if world.is_main else None
-        board = stack.enter_context(opened(events, run.progress.step if again else None))
-        log_again(run, folder, board)
-        if world.is_main and run.progress.step == 0:
-            log_pictures(run, board)
-        ahead = run.progress.epoch < config.epochs and not out_of_patience(run)
-        try:
-            fit(run, folder, board, stop)
-        finally:
-            if world.is_main and folder.rows():
-                curves.draw(folder.rows(), folder.curves)
-        if world.is_main and ahead:
-            board.hparams(dataclasses.asdict(config), run.progress.best_accuracy, run.progress.step)
-        if world.is_main:
-            print(closing(run, folder, ahead))
-
-
-def begin(run: Run, folder: RunFolder, notes: list[str], *, resumed: bool) -> None:
-    """Write the settings, drop the metrics of work that will be done again, and say what is about to happen."""
-    progress, world = run.progress, run.world
-    write_atomically(folder.settings, lambda file: file.write(to_toml(run.config).encode()))
-    folder.trim(progress.epoch)
-    for note in notes:
-        print(f"note: {note}")
-    parameters = sum(parameter.numel() for parameter in run.module.parameters())
-    processes = f", {world.size} processes" if world.size > 1 else ""
-    print(f"{run.config.model} ({parameters:,} parameters) on {run.config.data}, device {world.device}{processes}")
-    if resumed:
-        print(f"going on after epoch {progress.epoch}, step {progress.step}")
-    sys.stdout.flush()
-
-
-def closing(run: Run, folder: RunFolder, ahead: bool) -> str:
-    """The last line: how it ended, where everything is, and how to look at it."""
-    progress = run.progress
-    if not ahead:
-        ended = f"Nothing left to do after {progress.epoch} epochs (--epochs for more, another --out for a new run)."
-    else:
-        early = " (stopped early)" if progress.epoch < run.config.epochs else ""
-        ended = f"Done after {progress.epoch} epochs{early}."
-    return (
-        f"{ended} Best val accuracy {progress.best_accuracy:.2%} in epoch {progress.best_epoch}. "
-        f"Everything is in {folder.path}: checkpoints/best.pt, metrics.jsonl, curves.png; "
-        f"look with: tensorboard --logdir {folder.path}"
-    )
