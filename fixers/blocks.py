@@ -55,6 +55,11 @@ def place_of(source: Source, tree: Tree, statement: ast.stmt) -> Place:
     return Place(statement, block, index, start, end, first, only_comment(rest) or _SEPARATOR.match(rest) is not None)
 
 
+def is_elif(source: Source, place: Place) -> bool:
+    """Whether a statement is the ``elif`` of another: nothing can stand beside it in the ``else`` branch it makes up."""
+    return isinstance(place.statement, ast.If) and source.text.startswith("elif", place.start)
+
+
 def _continues(source: Source, row_start: int) -> bool:
     """Whether the row before ends in a line continuation."""
     if row_start == 0:

@@ -19,6 +19,7 @@ from torchlint.fixers.blocks import (
     indent_of,
     indent_of_row,
     indent_unit,
+    is_elif,
     newline_near,
     place_of,
     write_rows,
@@ -31,9 +32,11 @@ from torchlint.source import Source
 def insert_before(source: Source, tree: Tree, statement: ast.stmt, lines: Sequence[str]) -> Edits | None:
     """Insert rows directly before a statement (before its decorators, below the comments above it).
 
-    Refuses where a one-line body cannot be taken apart.
+    Refuses an ``elif``, and where a one-line body cannot be taken apart.
     """
     place = place_of(source, tree, statement)
+    if is_elif(source, place):
+        return None
     indent, newline = indent_of(source, tree, place), newline_near(source, place)
     rows = write_rows(lines, indent, indent_unit(source, tree), newline)
     if place.first_on_row:
@@ -49,9 +52,11 @@ def insert_before(source: Source, tree: Tree, statement: ast.stmt, lines: Sequen
 def insert_after(source: Source, tree: Tree, statement: ast.stmt, lines: Sequence[str]) -> Edits | None:
     """Insert rows directly behind a statement, behind the comment on its last row.
 
-    Refuses where a one-line body cannot be taken apart.
+    Refuses an ``elif``, and where a one-line body cannot be taken apart.
     """
     place = place_of(source, tree, statement)
+    if is_elif(source, place):
+        return None
     if not place.last_on_row:
         following = place.block[place.index + 1 : place.index + 2]
         return insert_before(source, tree, following[0], lines) if following else None
@@ -91,9 +96,11 @@ def is_docstring(statement: ast.stmt) -> bool:
 def replace_statement(source: Source, tree: Tree, statement: ast.stmt, lines: Sequence[str]) -> Edits | None:
     """Put rows in the place of a statement; a comment behind it stays.
 
-    Refuses where a one-line body cannot be taken apart; a single row replaces in place.
+    Refuses an ``elif``, and where a one-line body cannot be taken apart; a single row replaces in place.
     """
     place = place_of(source, tree, statement)
+    if is_elif(source, place):
+        return None
     if len(lines) == 1:
         return (Edit(place.start, place.end, lines[0]),)
     before = insert_before(source, tree, statement, lines[:-1])
@@ -145,7 +152,7 @@ def wrap_in_block(source: Source, tree: Tree, statements: Sequence[ast.stmt], he
     header or with neighbours, and text the tokenizer cannot read.
     """
     first, last = place_of(source, tree, statements[0]), place_of(source, tree, statements[-1])
-    if not first.first_on_row or not last.last_on_row:
+    if not first.first_on_row or not last.last_on_row or is_elif(source, first):
         return None
     first_row, last_row = source.position(first.start)[0], source.position(last.end)[0]
     string_rows = _rows_inside_strings(source, statements, first_row, last_row)

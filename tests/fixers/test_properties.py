@@ -87,7 +87,7 @@ LEAVES = [
     "p(); q()",
     "pass; pass;",
 ]
-HEADERS = ["if a:", "for i in j:", "while b:", "with c as d:", "else_", "try_"]
+HEADERS = ["if a:", "for i in j:", "while b:", "with c as d:", "else_", "elif_", "try_"]
 
 
 @st.composite
@@ -99,6 +99,8 @@ def blocks(draw: st.DrawFn, indent: str, unit: str, depth: int = 0) -> list[str]
             header = draw(st.sampled_from(HEADERS))
             if header == "else_":
                 rows += [indent + "if a:", *draw(blocks(indent + unit, unit, depth + 1)), indent + "else:"]
+            elif header == "elif_":
+                rows += [indent + "if a:", *draw(blocks(indent + unit, unit, depth + 1)), indent + "elif b:"]
             elif header == "try_":
                 rows += [indent + "try:", *draw(blocks(indent + unit, unit, depth + 1)), indent + "except E:"]
             elif draw(st.booleans()):
@@ -129,7 +131,9 @@ def test_inserting_beside_any_statement(code, newline, data):
     statement = data.draw(st.sampled_from(list(tree.blocks)))
     verb = data.draw(st.sampled_from([insert_before, insert_after]))
     edits = verb(source, tree, statement, ["new()"])
-    assert edits is not None
+    if edits is None:
+        assert source.line(statement.lineno).lstrip().startswith("elif")
+        return
     after = apply_edits(source.text, edits)
     block, index = tree.blocks[statement]
     block.insert(index + (verb is insert_after), ast.parse("new()").body[0])

@@ -136,6 +136,15 @@ def test_inserting_at_the_start_of_a_body(rewrite, before, after):
     assert rewrite(before, verb) == after
 
 
+@pytest.mark.parametrize("verb", [insert_before, insert_after, replace_statement])
+def test_nothing_can_stand_beside_an_elif(rewrite, verb):
+    def beside(source, tree):
+        return verb(source, tree, tree.module.body[0].orelse[0], ["new()", "new()"])
+
+    assert rewrite("if a:\n    b\nelif c:\n    d\n", beside) is None
+    assert rewrite("if a:\n    b\nelse:\n    if c:\n        d\n", beside) is not None
+
+
 def test_a_string_that_opens_a_loop_is_no_docstring(rewrite):
     def verb(source, tree):
         return insert_at_body_start(source, tree, tree.module.body[0].body, ["new()"], docstring=False)
