@@ -7,19 +7,18 @@ import ast
 from torchlint.fixers.imports import add_import
 from torchlint.fixers.layout import Edits
 from torchlint.fixers.statements import insert_after
-from torchlint.semantics.program import Program
+from torchlint.semantics.tree import Tree
+from torchlint.source import Source
 
 DEVICE = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")'
 
 
-def define_device(program: Program, use: ast.AST) -> Edits | None:
+def define_device(source: Source, tree: Tree, use: ast.AST) -> Edits | None:
     """Insert ``device = torch.device(...)`` behind the imports at the top, so that ``use`` can read it.
 
-    Refuses when ``device`` is bound anywhere the use would see, or when the use stands above the place.
+    Refuses when the file does not import torch itself, or when the use stands above the place. That the name ``device`` is free
+    is for the caller to know.
     """
-    source, tree, scopes = program.source, program.tree, program.scopes
-    if scopes.owner("device", scopes.scope_of(use)) is not None or "device" in scopes.module.bindings:
-        return None
     imported = add_import(source, tree, "import torch")
     if imported is None or imported.edits:
         return None
@@ -38,7 +37,9 @@ def _last_import(body: list[ast.stmt]) -> ast.stmt | None:
             found = statement
         elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
             continue
-        elif isinstance(statement, ast.If | ast.Try) and all(isinstance(s, ast.Import | ast.ImportFrom) for s in statement.body):
+        elif isinstance(statement, ast.If | ast.Try) and all(
+            isinstance(s, ast.Import | ast.ImportFrom) for s in statement.body
+        ):
             found = statement
         elif found is not None:
             break

@@ -18,19 +18,6 @@ from torchlint.semantics.loaders import WORKERS_POSITION, Loader, loader_argumen
 from torchlint.semantics.program import Program
 from torchlint.semantics.workers import Hazard, hazards
 
-_WITHHELD = {
-    Hazard.REPLAYED: "`{what}` is an iterable dataset that does not ask `get_worker_info()`, so every worker would yield every"
-    " sample: split the stream between the workers first",
-    Hazard.LOCAL: "the loader keeps a lambda, or a function or class defined in a function (`{what}`), which workers cannot"
-    " receive under spawn and forkserver: move it to module level first",
-    Hazard.HANDLE: "the dataset opens `{what}` in its constructor, and workers that share an open file read wrong samples: open"
-    " it in the worker, on the first `__getitem__`, first",
-    Hazard.CUDA: "the dataset puts tensors on a GPU (`{what}`), which a forked worker cannot use: move batches in the training"
-    " loop first",
-    Hazard.STATE: "the dataset writes `{what}` while it is read, and each worker would write a copy of its own: make sure that"
-    " nothing reads it in the training process first",
-}
-
 
 class NoWorkers(Rule):
     """A loader prepares every batch in the training process.
@@ -45,20 +32,24 @@ class NoWorkers(Rule):
     while the model computes.
 
     ## Example
-        from torch.utils.data import DataLoader
-        from torchvision.datasets import ImageFolder
+    ```python
+    from torch.utils.data import DataLoader
+    from torchvision.datasets import ImageFolder
 
-        def make_loader(root):
-            return DataLoader(ImageFolder(root), batch_size=32, shuffle=True)
+    def make_loader(root):
+        return DataLoader(ImageFolder(root), batch_size=32, shuffle=True)
+    ```
 
     ## Use instead
-        import os
+    ```python
+    import os
 
-        from torch.utils.data import DataLoader
-        from torchvision.datasets import ImageFolder
+    from torch.utils.data import DataLoader
+    from torchvision.datasets import ImageFolder
 
-        def make_loader(root):
-            return DataLoader(ImageFolder(root), batch_size=32, shuffle=True, num_workers=min(4, os.cpu_count() or 1))
+    def make_loader(root):
+        return DataLoader(ImageFolder(root), batch_size=32, shuffle=True, num_workers=min(4, os.cpu_count() or 1))
+    ```
 
     ## Fix safety
     Always unsafe: workers change the stream of random numbers, so a run with the same seed gives other batches. The fix writes
@@ -95,7 +86,10 @@ class NoWorkers(Rule):
         for loader, why in zip(reported, reasons, strict=True):
             name = program.code(loader.call.func).rpartition(".")[2]
             message = (
-                text("`{name}` gets `num_workers=0`: the training process itself prepares every batch, between two steps", name=name)
+                text(
+                    "`{name}` gets `num_workers=0`: the training process itself prepares every batch, between two steps",
+                    name=name,
+                )
                 if loader.zeros
                 else text(
                     "`{name}` is given no `num_workers`: the training process itself prepares every batch, between two steps",
@@ -103,34 +97,44 @@ class NoWorkers(Rule):
                 )
             )
             title = text("set `num_workers={value}`", value=value)
-            fix = self._fix(program, loader, kept, value, title) if why is None else Fix(title, Safety.MANUAL, reason=why)
-            yield self.finding(program, loader.call, message, title if why is None else why, fix)
+            fix = (
+                self._fix(program, loader, kept, value, title)
+                if why is None
+                else Fix(why[0], Safety.MANUAL, reason=why[1])
+            )
+            yield self.finding(program, loader.call, message, title if why is None else why[0], fix)
 
     def _is_in_memory(self, program: Program, loader: Loader) -> bool:
         dataset = loader_argument(program, loader.call, "dataset")
         return dataset is not None and in_memory(program, dataset)
 
-    def _withheld(self, program: Program, loader: Loader) -> Text | None:
-        """Why workers would break the script; None when nothing says so."""
+    def _withheld(self, program: Program, loader: Loader) -> tuple[Text, Text] | None:
+        """What to do before workers can be used, and why; None when nothing speaks against them."""
         if program.source.cells:
-            return text(
-                "set `num_workers` by hand: what a notebook defines cannot be imported by workers under spawn (Windows, macOS)"
+            return (
+                text("move the dataset and what it uses into a module, then set `num_workers`"),
+                text("workers started by spawn (Windows, macOS) cannot import what a notebook defines"),
             )
-        for hazard, what in hazards(program, loader.call, loader_argument(program, loader.call, "dataset")):
-            return text(_WITHHELD[hazard], what=what)
+        dataset = loader_argument(program, loader.call, "dataset")
+        for hazard, what in hazards(program, loader.call, dataset):
+            return _first(hazard, what)
         if iterated_on_import(program, loader.call):
-            return text(
-                "put the script under `if __name__ == \"__main__\":` first, then set `num_workers`: under spawn and forkserver"
-                " every worker imports the script again and would run it"
+            return (
+                text('put the script under `if __name__ == "__main__":` first, then set `num_workers`'),
+                text("under spawn and forkserver every worker imports the script again and would run it"),
             )
         return None
 
     def _fix(self, program: Program, loader: Loader, kept: set[ast.expr], value: str, title: Text) -> Fix:
         edits = self._edits(program, loader, kept, value)
         if edits is None:
-            return Fix(title, Safety.MANUAL, reason=text("the 0 also serves other places, or is not written in one place"))
+            return Fix(
+                title, Safety.MANUAL, reason=text("the 0 also serves other places, or is not written in one place")
+            )
         if "os." in value:
-            imported = add_import(program.source, program.tree, "import os", loader.zeros[0] if loader.zeros else loader.call)
+            imported = add_import(
+                program.source, program.tree, "import os", loader.zeros[0] if loader.zeros else loader.call
+            )
             if imported is None or imported.name != "os":
                 return Fix(title, Safety.MANUAL, reason=text("the name `os` means something else in this file"))
             edits = (*imported.edits, *edits)
@@ -150,3 +154,33 @@ class NoWorkers(Rule):
             return None
         edits: list[Edits | None] = [replace_expression(source, tree, zero, value) for zero in loader.zeros]
         return None if any(e is None for e in edits) else tuple(edit for e in edits if e for edit in e)
+
+
+def _first(hazard: Hazard, what: str) -> tuple[Text, Text]:
+    """What has to be done before workers can be used, and why."""
+    if hazard is Hazard.REPLAYED:
+        return (
+            text("split the stream of `{what}` by `get_worker_info()` first, then set `num_workers`", what=what),
+            text("every worker would yield every sample"),
+        )
+    if hazard is Hazard.LOCAL:
+        return (
+            text("move what the loader keeps (`{what}`) to module level first, then set `num_workers`", what=what),
+            text("a lambda, or what a function defines, cannot be handed to workers under spawn and forkserver"),
+        )
+    if hazard is Hazard.HANDLE:
+        return (
+            text("open `{what}` in the worker, on its first `__getitem__`, then set `num_workers`", what=what),
+            text("workers that share an open file read wrong samples under fork, and cannot be started otherwise"),
+        )
+    if hazard is Hazard.CUDA:
+        return (
+            text(
+                "move batches in the training loop and not in the dataset (`{what}`), then set `num_workers`", what=what
+            ),
+            text("a forked worker cannot use the GPU of the training process"),
+        )
+    return (
+        text("make sure that nothing reads `{what}` in the training process, then set `num_workers`", what=what),
+        text("the dataset writes it while it is read, and each worker would write a copy of its own"),
+    )

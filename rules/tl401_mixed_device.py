@@ -8,13 +8,23 @@ from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
 from torchlint.fixers.calls import cuda_to_device, move_into_factory
+from torchlint.fixers.device_definition import DEVICE, define_device
 from torchlint.fixers.layout import Edits
 from torchlint.rules.rule import Rule
 from torchlint.semantics.devices import place
-from torchlint.semantics.moves import Choice, choices, cuda_calls, index_argument, is_factory, moves, sets_current_device
+from torchlint.semantics.moves import (
+    Choice,
+    choices,
+    cuda_calls,
+    index_argument,
+    is_factory,
+    is_free,
+    moves,
+    moves_beside,
+    sets_current_device,
+)
 from torchlint.semantics.program import Program
 from torchlint.semantics.tree import FUNCTIONS
-from torchlint.fixers.device_definition import DEVICE, define_device
 
 
 class MixedDevice(Rule):
@@ -29,26 +39,31 @@ class MixedDevice(Rule):
     on the same device`.
 
     ## Example
-        import torch
+    ```python
+    import torch
 
-        def predict(model, batch):
-            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-            model.to(device)
-            return model(batch.cuda())
+    def predict(model, batch):
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        model.to(device)
+        return model(batch.cuda())
+    ```
 
     ## Use instead
-        import torch
+    ```python
+    import torch
 
-        def predict(model, batch):
-            device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
-            model.to(device)
-            return model(batch.to(device))
+    def predict(model, batch):
+        device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        model.to(device)
+        return model(batch.to(device))
+    ```
 
     ## Fix safety
     Writes `.to(device)` with the device that is bound at that point, and `device=` into functions that make a tensor
     (`torch.zeros(...).cuda()`). Safe for a `.cuda()` without index beside one device, and for an index that the device names
     too. Unsafe when several devices are in reach, when the program chooses its current GPU itself, or when `device` has to be
-    defined first. An index that the device does not name is left to you: `device` is then another GPU.
+    defined first. An index
+    that the device does not name has to be changed by hand: `device` may be another GPU.
 
     ## Stays quiet when
     - the file uses only one of the two spellings;
@@ -67,19 +82,29 @@ class MixedDevice(Rule):
     screen = re.compile(rb"(?s)\.\s*cuda\s*\(.*\.\s*to\s*\(|\.\s*to\s*\(.*\.\s*cuda\s*\(")
 
     def check(self, program: Program) -> Iterator[Finding]:
-        elsewhere = moves(program)
-        if not elsewhere:
-            return
-        usual = program.code(elsewhere[0][1])
         for call in cuda_calls(program):
+            elsewhere = moves_beside(program, call)
+            if not elsewhere:
+                continue
             assert isinstance(call.func, ast.Attribute)
-            where = "the current GPU" if index_argument(call) is None else "a GPU of its own choice"
-            message = text(
-                "`.cuda()` moves `{what}` to {where}, while this file moves with `.to({device})`: the two part as soon as"
-                " the device is another one",
-                what=_short(program.code(call.func.value)),
-                where=where,
-                device=_short(usual),
+            usual = _short(program.code(elsewhere[0]))
+            moved = _short(program.code(call.func.value))
+            index = index_argument(call)
+            message = (
+                text(
+                    "`{moved}` goes to the current GPU by `.cuda()`, while this file moves with `.to({device})`: where the two"
+                    " differ, the next operation fails",
+                    moved=moved,
+                    device=usual,
+                )
+                if index is None
+                else text(
+                    "`{moved}` goes to `{index}` by `.cuda()`, while this file moves with `.to({device})`: where the two"
+                    " differ, the next operation fails",
+                    moved=moved,
+                    index=_short(program.code(index)),
+                    device=usual,
+                )
             )
             help, fix = self._advice(program, call)
             yield self.finding(program, call, message, help, fix)
@@ -91,33 +116,49 @@ class MixedDevice(Rule):
             return self._indexed(program, call, index, found)
         if not found:
             return self._without_device(program, call)
+        if all(choice.place.number for choice in found):
+            return self._beside_number(program, call, found[0])
         best, sure = _best(program, call, found)
         help = text("write `.to({device})`", device=best.text)
         if sure:
             return help, self._fix(program, call, best.text, help, Safety.SAFE)
         reason = text("several devices are in reach; check that `{device}` is the one meant", device=best.text)
         if sets_current_device(program):
-            reason = text("the file chooses the current GPU itself; check that `{device}` is that one", device=best.text)
+            reason = text(
+                "the file chooses the current GPU itself; check that `{device}` is that one", device=best.text
+            )
         return help, self._fix(program, call, best.text, help, Safety.UNSAFE, reason)
 
-    def _indexed(self, program: Program, call: ast.Call, index: ast.expr, found: list[Choice]) -> tuple[Text, Fix | None]:
+    def _indexed(
+        self, program: Program, call: ast.Call, index: ast.expr, found: list[Choice]
+    ) -> tuple[Text, Fix | None]:
         given = place(program, index)
         same = next((choice for choice in found if choice.place.index == ast.dump(index)), None)
         written = program.code(index)
-        if given.device and not given.number:
-            same = Choice(written, given, 0)
-        elif any(choice.text == written for choice in found):
+        if (given.device and not given.number) or any(choice.text == written for choice in found):
             same = Choice(written, given, 0)
         if same is not None:
             help = text("write `.to({device})`", device=same.text)
             return help, self._fix(program, call, same.text, help, Safety.SAFE)
-        help = text("let one device name the GPU, for example `torch.device(\"cuda\", {index})`, and use it throughout", index=written)
-        reason = text("no device in reach names the index `{index}`, so `.to(device)` may be another GPU", index=written)
+        help = text(
+            'let one device name the GPU, for example `torch.device("cuda", {index})`, and use it throughout',
+            index=written,
+        )
+        reason = text(
+            "no device in reach names the index `{index}`, so `.to(device)` may be another GPU", index=written
+        )
+        return help, Fix(help, Safety.MANUAL, reason=reason)
+
+    def _beside_number(self, program: Program, call: ast.Call, number: Choice) -> tuple[Text, Fix | None]:
+        help = text("write `.to({device})` if that is the GPU meant", device=number.text)
+        reason = text("`.cuda()` means the current GPU, which need not be number `{device}`", device=number.text)
+        if number.text.isdigit():
+            return help, self._fix(program, call, number.text, help, Safety.UNSAFE, reason)
         return help, Fix(help, Safety.MANUAL, reason=reason)
 
     def _without_device(self, program: Program, call: ast.Call) -> tuple[Text, Fix | None]:
         help = text("define `device = {device}` once and write `.to(device)`", device=DEVICE)
-        made = define_device(program, call)
+        made = define_device(program.source, program.tree, call) if is_free(program, "device", call) else None
         if made is None:
             reason = text("no device is bound here on every path, and the name `device` is taken")
             return help, Fix(help, Safety.MANUAL, reason=reason)
@@ -125,19 +166,28 @@ class MixedDevice(Rule):
         return help, self._fix(program, call, "device", help, Safety.UNSAFE, reason, made)
 
     def _fix(
-        self, program: Program, call: ast.Call, device: str, title: Text, safety: Safety, reason: Text | None = None,
+        self,
+        program: Program,
+        call: ast.Call,
+        device: str,
+        title: Text,
+        safety: Safety,
+        reason: Text | None = None,
         before: Edits = (),
     ) -> Fix:
         source, tree = program.source, program.tree
         edits = move_into_factory(source, tree, call, device) if is_factory(program, call) else None
         edits = edits or cuda_to_device(source, tree, call, device)
         if edits is None:
-            return Fix(title, Safety.MANUAL, reason=text("the call is written in a way that cannot be changed automatically"))
+            return Fix(
+                title, Safety.MANUAL, reason=text("the call is written in a way that cannot be changed automatically")
+            )
         return Fix(title, safety, (*before, *edits), reason)
 
 
 def _best(program: Program, call: ast.Call, found: list[Choice]) -> tuple[Choice, bool]:
     """The device to write, and whether it is surely the one that is meant."""
+    found = [choice for choice in found if not choice.place.number]
     bound = [choice for choice in found if choice.distance < 4] or found
     nearest = [choice for choice in bound if choice.distance == bound[0].distance]
     best = next((choice for choice in nearest if choice.text == "device"), None) or _used_beside(program, call, nearest)

@@ -13,10 +13,10 @@ from torchlint.rules.rule import Rule
 from torchlint.semantics.checkpoints import (
     HUB_LOAD,
     JIT_LOAD,
-    LOAD,
     Load,
     Use,
     is_published,
+    is_round_trip,
     is_unmapped,
     loads,
     misplaced,
@@ -25,15 +25,6 @@ from torchlint.semantics.checkpoints import (
 )
 from torchlint.semantics.moves import choices
 from torchlint.semantics.program import Program
-
-_MESSAGES = {
-    LOAD: "`{call}` without `map_location` puts every tensor back on the device it was saved from, so a checkpoint from a"
-    " GPU does not load on a machine without that GPU",
-    JIT_LOAD: "`{call}` without `map_location` puts the archive back on the device it was saved from, so one from a GPU does"
-    " not load on a machine without that GPU",
-    HUB_LOAD: "`{call}` without `map_location` puts the downloaded tensors on the device they were saved from, so weights from"
-    " a GPU do not load on a machine without one",
-}
 
 
 class UnmappedLoad(Rule):
@@ -49,28 +40,33 @@ class UnmappedLoad(Rule):
     everything on the GPU of the process that saved.
 
     ## Example
-        import torch
+    ```python
+    import torch
 
-        def resume(model, path):
-            model.load_state_dict(torch.load(path))
+    def resume(model, path):
+        model.load_state_dict(torch.load(path))
+    ```
 
     ## Use instead
-        import torch
+    ```python
+    import torch
 
-        def resume(model, path):
-            model.load_state_dict(torch.load(path, map_location="cpu"))
+    def resume(model, path):
+        model.load_state_dict(torch.load(path, map_location="cpu"))
+    ```
 
     ## Fix safety
     Adds `map_location` with a device that is bound before, else `"cpu"`. Safe when what is loaded only reaches
     `load_state_dict`, which copies it to where the module lives. Unsafe when a whole model or tensors are used directly or
     handed on, because they then live on that device. A `map_location` given to `load_state_dict` by mistake is moved to the
-    load. A misspelt keyword is shown, not changed.
+    load. A misspelt keyword has to be renamed by hand.
 
     ## Stays quiet when
     - the location is given by keyword, by position, or possibly through `**kwargs`;
     - its value is a parameter or computed;
     - `load` belongs to another library, an object or the project (`np.load`, `pickle.load`, `trainer.load`, `torch.hub.load`);
     - the file replaces `torch.load` by a function of its own;
+    - a buffer is read back that the same function has just saved to;
     - published weights are downloaded from PyTorch's own servers, or the address is not written in the file.
 
     ## References
@@ -85,7 +81,9 @@ class UnmappedLoad(Rule):
 
     def check(self, program: Program) -> Iterator[Finding]:
         for load in loads(program):
-            if not is_unmapped(program, load) or (load.kind == HUB_LOAD and is_published(program, load)):
+            if not is_unmapped(program, load) or is_round_trip(program, load):
+                continue
+            if load.kind == HUB_LOAD and is_published(program, load):
                 continue
             message, help, fix = self._advice(program, load)
             yield self.finding(program, load.call, message, help, fix)
@@ -98,7 +96,7 @@ class UnmappedLoad(Rule):
         stray = misplaced(program, load)
         if stray is not None:
             return self._move(program, load, call, *stray)
-        message = text(_MESSAGES[load.kind], call=call)
+        message = _message(load.kind, call)
         device = _device(program, load)
         help = text("pass `map_location={device}`", device=device)
         return message, help, self._add(program, load, device, help)
@@ -110,14 +108,16 @@ class UnmappedLoad(Rule):
             source, tree, load.call, "map_location", device, position=position, allow_unpacking=_named_only(load.call)
         )
         if edits is None:
-            return Fix(title, Safety.MANUAL, reason=text("the arguments are unpacked here, so add it where they are written"))
+            return Fix(
+                title, Safety.MANUAL, reason=text("the arguments are unpacked here, so add it where they are written")
+            )
         use = use_of(program, load.call)
         if use is Use.STATE:
             return Fix(title, Safety.SAFE, edits)
         reason = (
-            text("what is loaded is used directly, and will then live on {device}", device=device)
+            text("what is loaded is used directly, and will then live on `{device}`", device=device)
             if use is Use.DIRECT
-            else text("what is loaded is handed on, and will then live on {device}", device=device)
+            else text("what is loaded is handed on, and will then live on `{device}`", device=device)
         )
         return Fix(title, Safety.UNSAFE, edits, reason)
 
@@ -125,13 +125,15 @@ class UnmappedLoad(Rule):
         self, program: Program, load: Load, call: str, outer: ast.Call, word: ast.keyword
     ) -> tuple[Text, Text, Fix | None]:
         message = text(
-            "`map_location` is given to `load_state_dict`, which raises TypeError, and not to `{call}`, which needs it", call=call
+            "`map_location` is given to `load_state_dict`, which raises TypeError, and not to `{call}`, which needs it",
+            call=call,
         )
         help = text("move `map_location={value}` into `{call}`", value=program.code(word.value), call=call)
         source, tree = program.source, program.tree
         edits: Edits | None = move_keyword(source, tree, outer, load.call, "map_location")
-        if edits is None and load.call not in list(tree.within(outer, ast.Call)) and isinstance(word.value, ast.Constant):
-            added = add_keyword(source, tree, load.call, "map_location", program.code(word.value))
+        value = program.code(word.value)
+        if edits is None and outer not in tree.ancestors(load.call) and _means_the_same(program, load, word.value):
+            added = add_keyword(source, tree, load.call, "map_location", value)
             removed = remove_argument(source, tree, outer, word)
             edits = None if added is None or removed is None else (*added, *removed)
         if edits is None:
@@ -150,6 +152,33 @@ class UnmappedLoad(Rule):
         edits = rename_keyword(program.source, program.tree, word, "map_location") or ()
         reason = text("only you know what `{wrong}` was meant to be", wrong=wrong)
         return message, help, Fix(help, Safety.MANUAL, edits, reason)
+
+
+def _means_the_same(program: Program, load: Load, value: ast.expr) -> bool:
+    """Whether a value can be written at the load: a constant, or a device that is bound there already."""
+    if isinstance(value, ast.Constant):
+        return True
+    return any(choice.text == program.code(value) for choice in choices(program, load.call))
+
+
+def _message(kind: str, call: str) -> Text:
+    if kind == JIT_LOAD:
+        return text(
+            "`{call}` without `map_location` puts the archive back on the device it was saved from: one from a GPU does not load"
+            " on a machine without that GPU",
+            call=call,
+        )
+    if kind == HUB_LOAD:
+        return text(
+            "`{call}` without `map_location` puts the downloaded tensors on the device they were saved from: weights from a GPU"
+            " do not load on a machine without one",
+            call=call,
+        )
+    return text(
+        "`{call}` without `map_location` puts every tensor back on the device it was saved from: a checkpoint from a GPU does not"
+        " load on a machine without that GPU",
+        call=call,
+    )
 
 
 def _named_only(call: ast.Call) -> bool:

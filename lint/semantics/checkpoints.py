@@ -122,6 +122,24 @@ def misspelt(load: Load) -> ast.keyword | None:
     return None
 
 
+def is_round_trip(program: Program, load: Load) -> bool:
+    """Whether the load reads back a buffer that the same function has just saved to, so that every device is there."""
+    file = next(iter(program.values.argument(load.call, "f", 0)))
+    if not isinstance(file, ast.Name):
+        return False
+    around = program.tree.function(load.call)
+    buffers = ("io.BytesIO", "tempfile.TemporaryFile", "tempfile.NamedTemporaryFile", "tempfile.SpooledTemporaryFile")
+    made = any(
+        isinstance(b.value, ast.Call) and program.names.matches(b.value.func, *buffers)
+        for b in program.scopes.reaching(file)
+    )
+    return made and any(
+        isinstance(target, ast.Name) and target.id == file.id and program.tree.function(save) is around
+        for save in program.calls_to("torch.save", "torch.jit.save")
+        for target in program.values.argument(save, "f", 1)
+    )
+
+
 def is_published(program: Program, load: Load) -> bool:
     """Whether a download comes from a publisher of CPU weights, or from an address the file does not show."""
     address = next(iter(program.values.argument(load.call, "url", 0)))

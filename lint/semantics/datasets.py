@@ -30,8 +30,12 @@ _ARRAYS = (
 )  # fmt: skip
 _TENSORS = (
     "tensor", "as_tensor", "from_numpy", "zeros", "ones", "full", "empty", "rand", "randn", "randint", "randperm", "arange",
-    "linspace", "eye", "cat", "stack", "normal",
+    "linspace", "eye", "cat", "stack", "normal", "Tensor", "FloatTensor", "LongTensor",
 )  # fmt: skip
+_ARRAY_METHODS = frozenset({
+    "float", "long", "double", "half", "int", "to", "type", "clone", "detach", "view", "reshape", "astype", "unsqueeze", "squeeze",
+    "permute", "transpose", "flatten", "sum", "mean", "numpy", "cpu", "cuda", "contiguous", "copy", "round", "argmax",
+})  # fmt: skip
 _BUILDERS = ("builtins.list", "builtins.tuple", "builtins.sorted", "builtins.range")
 
 
@@ -47,6 +51,8 @@ def in_memory(program: Program, expr: ast.expr, depth: int = 8) -> bool:
         return in_memory(program, expr.value, depth - 1)
     if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Add):
         return in_memory(program, expr.left, depth - 1) and in_memory(program, expr.right, depth - 1)
+    if isinstance(expr, ast.BinOp | ast.Compare):
+        return True  # arithmetic gives a new array
     if isinstance(expr, ast.Call):
         return _call_in_memory(program, expr, depth)
     if isinstance(expr, ast.Name):
@@ -59,24 +65,17 @@ def in_memory(program: Program, expr: ast.expr, depth: int = 8) -> bool:
 def _call_in_memory(program: Program, call: ast.Call, depth: int) -> bool:
     names = program.names
     if names.matches(call.func, *_IN_MEMORY, *_BUILDERS):
-        return not any(isinstance(arg, ast.GeneratorExp) and depth < 0 for arg in call.args)
+        return True
     dotted = names.one(call.func) or ""
     if dotted.startswith("torch.") and dotted.rpartition(".")[2] in _TENSORS and dotted.count(".") == 1:
         return True
-    if dotted in _ARRAYS or (dotted.startswith("np.") and "numpy" + dotted[2:] in _ARRAYS):
+    if dotted in _ARRAYS or dotted.startswith("numpy.random."):
         return not any(word.arg == "mmap_mode" for word in call.keywords)
     if dotted in WRAPPERS and call.args:
-        return in_memory(program, call.args[0], depth - 1)
-    if isinstance(call.func, ast.Attribute) and call.func.attr in (
-        "float",
-        "long",
-        "to",
-        "clone",
-        "detach",
-        "view",
-        "reshape",
-        "astype",
-    ):
+        held = call.args[0]
+        parts = held.elts if isinstance(held, ast.List | ast.Tuple) else [held]
+        return not isinstance(held, ast.ListComp) and all(in_memory(program, part, depth - 1) for part in parts)
+    if isinstance(call.func, ast.Attribute) and call.func.attr in _ARRAY_METHODS:
         return in_memory(program, call.func.value, depth - 1)
     found = definition(program, call.func)
     if found is None:
@@ -85,10 +84,8 @@ def _call_in_memory(program: Program, call: ast.Call, depth: int) -> bool:
         return _class_in_memory(program, call, found, depth)
     returned = [node.value for node in walk(found.node) if isinstance(node, ast.Return) and node.value is not None]
     own = [value for value in returned if found.program.tree.function(value) is found.node]
-    return (
-        bool(own)
-        and all(in_memory(found.program, value, depth - 1) for value in own if not isinstance(value, ast.Tuple))
-        and not any(isinstance(value, ast.Tuple) for value in own)
+    return bool(own) and all(
+        not isinstance(value, ast.Tuple) and in_memory(found.program, value, depth - 1) for value in own
     )
 
 

@@ -17,20 +17,24 @@ if TYPE_CHECKING:
 
 _KINDS = re.compile(r"(cuda|mps|xpu|hpu|npu|xla|mlu|musa|ipu|tpu|gpu|privateuseone|meta|vulkan|hip)\b(?!/)")
 _CPU = re.compile(r"cpu\b")
-_NAME = re.compile(
-    r"(?:.*_)?(?:device|devices|dev|gpu|gpus|gpu_?id|device_?ids?|cuda_?id|cuda_?device)s?(?:_\w+)?\d*$", re.I
-)
+_NAME = re.compile(r"_?(?:\w+_)?device(?:_?(?:type|name|str))?\d*$|_?dev\d*$", re.I)
 _RANK = re.compile(
-    r"(?:local_?|global_?)?rank$|gpu_?ids?$|gpus?$|gpu_?(?:num|idx|index)$|device_?(?:ids?|index|idx|num)$", re.I
+    r"(?:local_?|global_?|my_?)?rank$|gpu(?:_?(?:id|idx|index|num|rank))?\d?$|(?:device|cuda)_?(?:id|idx|index|num)$",
+    re.I,
 )
 _NOT_A_DEVICE = re.compile(
-    r"(?:num|n|count|max|use|has|no|is|multi|total|per)_|.*_(?:type|count|name|map|props?|properties|mesh|ids)$", re.I
+    r"_*(?:num|n|count|max|use|has|no|is|on|for|per|by|multi|same|each|get|set|select|choose|pick|find|make|to|move|check|test|"
+    r"instantiate|default_process)_",
+    re.I,
 )
 _HOST = re.compile(r"(?:.*_)?(?:cpu|host)(?:_.*)?$", re.I)
 _HOLDERS = re.compile(
     r"(?:.*_)?(?:args?|opts?|options?|cfg|conf|configs?|params|hparams?|flags?|settings?|hps?|self|cls|trainer|accelerator|"
     r"fabric|env|globals?|constants?|ctx|context|namespace)$",
     re.I,
+)
+_NETWORK = re.compile(
+    r"(?:.*_)?(?:model|net|network|module|encoder|decoder|generator|discriminator|policy|agent|[a-z]*net)$", re.I
 )
 _MAKERS = ("torch.device", "torch.accelerator.current_accelerator", "torch.get_default_device")
 _NUMBERS = ("torch.cuda.current_device", "torch.accelerator.current_device_index", "torch.distributed.get_rank",
@@ -43,13 +47,14 @@ class Place:
 
     ``device`` is set when it certainly or by every sign is one, ``cpu`` when it certainly is the CPU, ``number`` when it may be a
     bare index (``torch.load`` takes none), ``index`` is the dump of the index expression it names (``"none"`` for the current
-    device of its kind, None when that is not known).
+    device of its kind, None when that is not known), ``follows`` when it is where another tensor lives.
     """
 
     device: bool = False
     cpu: bool = False
     number: bool = False
     index: str | None = None
+    follows: bool = False
 
 
 NO = Place()
@@ -119,6 +124,7 @@ def join(places: list[Place]) -> Place:
         cpu=all(p.cpu for p in places),
         number=any(p.number for p in places),
         index=index if all(p.index == index for p in places) else _but_cpu(places),
+        follows=all(p.follows for p in places),
     )
 
 
@@ -202,9 +208,20 @@ def _bound_value(program: Program, name: str, value: ast.expr, depth: int) -> Pl
         return found if named(name).device else NO  # any small number could be a device
     if found.device or isinstance(value, ast.Constant):
         return found
+    if _follows(value):
+        return Place(device=True, follows=True)
     opaque = isinstance(value, ast.Call | ast.Attribute | ast.Subscript | ast.Await)
     by_name = named(name) if opaque and not _is_foreign(program, value) else NO
     return Place(by_name.device, by_name.cpu, by_name.number or found.number, by_name.index)
+
+
+def _follows(value: ast.expr) -> bool:
+    """``x.device`` of a tensor; the device of a network is the device of the program."""
+    if not isinstance(value, ast.Attribute) or value.attr != "device":
+        return False
+    base = value.value
+    name = base.id if isinstance(base, ast.Name) else base.attr if isinstance(base, ast.Attribute) else ""
+    return not isinstance(base, ast.Call) and _NETWORK.match(name) is None
 
 
 def _is_foreign(program: Program, value: ast.expr) -> bool:
@@ -229,8 +246,6 @@ def _attribute(program: Program, expr: ast.Attribute) -> Place:
     dotted = program.names.one(expr)
     if dotted is not None and dotted.startswith(("torch.", "builtins.", "numpy.")):
         return NO  # torch.float16, torch.channels_last
-    if not (expr.attr.lower() in ("device", "dev") or _NAME.match(expr.attr) or _RANK.match(expr.attr)):
-        return NO
     found = named(expr.attr)
     if not found.device:
         return NO

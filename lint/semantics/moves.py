@@ -17,7 +17,6 @@ from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
-_FORWARDERS = frozenset({"to", "cuda", "cpu", "_apply"})
 _PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.JoinedStr, ast.FormattedValue, ast.BinOp)
 _FRAMEWORKS = ("pytorch_lightning", "lightning", "lightning_fabric", "pl")
 
@@ -39,11 +38,24 @@ def moves(program: Program) -> list[tuple[ast.Call, ast.expr]]:
             (call, device)
             for call in program.tree.calls
             if (device := moved_to(call)) is not None
-            and _is_accelerator(place(program, device))
-            and not in_forwarder(program, call)
+            and _is_accelerator(found_place := place(program, device))
+            and not found_place.follows
         ]
     found: list[tuple[ast.Call, ast.expr]] = memo[program.module]
     return found
+
+
+def moves_beside(program: Program, cuda: ast.Call) -> list[ast.expr]:
+    """The devices the file moves to beside a ``.cuda()`` call.
+
+    What a class's own ``to`` method does as it is told is the style of the file only for that method itself.
+    """
+    here = program.tree.function(cuda)
+    return [
+        device
+        for call, device in moves(program)
+        if not in_method(program, call, "to") or program.tree.function(call) is here
+    ]
 
 
 def moved_to(call: ast.Call) -> ast.expr | None:
@@ -62,15 +74,11 @@ def _is_accelerator(found: Place) -> bool:
     return found.device and not found.cpu
 
 
-def in_forwarder(program: Program, node: ast.AST) -> bool:
-    """Whether the node stands in a class's own ``to``, ``cuda`` or ``cpu`` method, which has to move things as it is told."""
+def in_method(program: Program, node: ast.AST, name: str) -> bool:
+    """Whether the node stands in a method of that name."""
     function = program.tree.function(node)
     while function is not None:
-        if (
-            isinstance(function, FUNCTIONS)
-            and function.name in _FORWARDERS
-            and program.tree.class_of(function) is not None
-        ):
+        if isinstance(function, FUNCTIONS) and function.name == name and program.tree.class_of(function) is not None:
             return True
         function = program.tree.function(function)
     return False
@@ -83,7 +91,7 @@ def cuda_calls(program: Program) -> Iterator[ast.Call]:
     )
     for call in program.tree.calls:
         func = call.func
-        if not isinstance(func, ast.Attribute) or func.attr != "cuda" or in_forwarder(program, call):
+        if not isinstance(func, ast.Attribute) or func.attr != "cuda" or in_method(program, call, "cuda"):
             continue
         receiver = func.value
         dotted = program.names.one(receiver)
@@ -166,7 +174,7 @@ def _names(program: Program, at: ast.AST, pool: list[ast.expr]) -> Iterator[Choi
     while scope is not None:
         for name in [*scope.bindings, *(n for n, how in scope.outside.items() if how == "global")]:
             by_name = named(name)
-            if name not in used and not (by_name.device and not by_name.number):
+            if name not in used and not (by_name.device and "device" in name.lower() and not by_name.number):
                 continue
             if scopes.owner(name, start) not in (scope, scopes.module) or not scopes.bound_on_every_path(name, at):
                 continue

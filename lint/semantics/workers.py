@@ -214,6 +214,8 @@ def _unpicklable(program: Program, expr: ast.expr, depth: int) -> str | None:
             return None
         parts = [expr.func, *expr.args, *(word.value for word in expr.keywords if word.arg != "key")]
         if isinstance(expr.func, ast.Attribute):
+            if program.names.one(expr.func) in (None, "?"):
+                return _unpicklable(program, expr.func.value, depth - 1)  # data.map(f) has used f up when it returns
             parts = parts[1:]
         return next((found for part in parts if (found := _unpicklable(program, part, depth - 1)) is not None), None)
     if isinstance(expr, ast.List | ast.Tuple):
