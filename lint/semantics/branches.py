@@ -175,7 +175,7 @@ def _contradict(program: Program, first: ast.AST, second: ast.AST, holder: ast.A
 
 def contradictory(program: Program, first: Guard, second: Guard) -> bool:
     """Whether two tests over the same unchanged names cannot both come out as they need to."""
-    if not _same_names(program, first.test, second.test):
+    if not same_names(program, first.test, second.test):
         return False
     one, two = _plain(first), _plain(second)
     if ast.dump(one.test) == ast.dump(two.test):
@@ -207,8 +207,8 @@ def _equals(program: Program, guard: Guard) -> tuple[str, object] | None:
     return (ast.dump(test.left), known.value) if isinstance(known, Known) else None
 
 
-def _same_names(program: Program, first: ast.expr, second: ast.expr) -> bool:
-    """Whether the names of two tests that share some have the same bindings."""
+def same_names(program: Program, first: ast.expr, second: ast.expr) -> bool:
+    """Whether two expressions use the same names with the same bindings."""
     mine = {n.id: n for n in ast.walk(first) if isinstance(n, ast.Name)}
     theirs = {n.id: n for n in ast.walk(second) if isinstance(n, ast.Name)}
     if mine.keys() != theirs.keys():

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from torchlint.semantics import classes, layers
-from torchlint.semantics.modes import NOTHING, Const, Func, Mode, Obj, Objs, Saved, Several, State, Status, Value, join_values, objects
+from torchlint.semantics.modes import NOTHING, Const, Func, Mode, Obj, Objs, Saved, Several, State, Status, Value, join_values, make, objects
 from torchlint.semantics.project import Definition
 from torchlint.semantics.scopes import Scope
 from torchlint.semantics.tree import COMPREHENSIONS, FUNCTIONS, FunctionNode, children, walk
@@ -177,7 +177,7 @@ class Caller:
     def _parts(self, call: ast.Call, state: State, frame: Frame) -> Objs:
         assert isinstance(call.func, ast.Attribute)
         held = objects(self.evaluate(call.func.value, state, frame))
-        return frozenset(Obj("part", call, frame.program, base=o) for o in held)
+        return frozenset(make("part", call, frame.program, base=o) for o in held)
 
     # -- names and attributes --------------------------------------------------------------------------------------------
 
@@ -193,7 +193,7 @@ class Caller:
         owner = self.owner(node, frame)
         if owner is None:
             return NOTHING
-        value = state.variables.get((owner, node.id))
+        value = state.get(owner, node.id)
         if value is None:
             value = self._unset(node, owner, state, frame)
         return value
@@ -207,8 +207,8 @@ class Caller:
             function = owner.bindings[node.id][-1].node
             if isinstance(function, FUNCTIONS):
                 return Func(frame.program, function)
-        value: Value = frozenset({Obj("free", owner.node, frame.program, node.id)})
-        state.variables[owner, node.id] = value
+        value: Value = frozenset({make("free", owner.node, frame.program, node.id)})
+        state.bind(owner, node.id, value)
         return value
 
     def _attribute(self, node: ast.Attribute, state: State, frame: Frame) -> Value:
@@ -240,7 +240,7 @@ class Caller:
                 return Func(method.program, method.node, frozenset({obj}))
         if name in ("module", "_orig_mod", "_fsdp_wrapped_module") and obj.kind != "self":
             return frozenset({obj})
-        return frozenset({Obj("attr", obj.node, obj.program, name, obj)})
+        return frozenset({make("attr", obj.node, obj.program, name, obj)})
 
     # -- modes ----------------------------------------------------------------------------------------------------------
 
@@ -288,22 +288,22 @@ class Caller:
             if obj.kind == "part":
                 base = obj.base
                 if base is not None:
-                    state.modes[base] = self.status(base, state) | Status(Mode.PARTIAL)
+                    state.turn(base, self.status(base, state) | Status(Mode.PARTIAL))
                 continue
             several = len(held) > 1 and status.mode & (Mode.TRAIN | Mode.FRESH)
-            state.modes[obj] = (self.status(obj, state) | status) if several else status
+            state.turn(obj, (self.status(obj, state) | status) if several else status)
             self._switch_below(obj, status, state, 4)
 
     def _switch_below(self, obj: Obj, status: Status, state: State, depth: int) -> None:
         if depth == 0:
             return
         for inner in [o for o in state.modes if o.kind == "attr" and o.base == obj]:
-            state.modes[inner] = status
+            state.turn(inner, status)
         for (holder, _), value in list(state.attributes.items()):
             if holder == obj:
                 for inner in objects(value):
                     if inner != obj:
-                        state.modes[inner] = status
+                        state.turn(inner, status)
                         self._switch_below(inner, status, state, depth - 1)
 
     # -- conditions -----------------------------------------------------------------------------------------------------
@@ -384,7 +384,7 @@ class Caller:
 
     def _instance_value(self, name: str, state: State, frame: Frame) -> Value:
         scope = frame.program.scopes.by_node.get(frame.node)
-        return state.variables.get((scope, name), NOTHING) if scope is not None else NOTHING
+        return (state.get(scope, name) if scope is not None else None) or NOTHING
 
     def _arguments(self, node: ast.Call, state: State, frame: Frame) -> list[Value]:
         values = [self.evaluate(a, state, frame) for a in node.args]
@@ -421,7 +421,7 @@ class Caller:
             self._apply(node, held, arguments[0], state, frame)
             return held
         if name in _PARTS:
-            return frozenset(Obj("part", node, frame.program, base=o) for o in held)
+            return frozenset(make("part", node, frame.program, base=o) for o in held)
         if name == "backward":
             self.record("backward", node, held, state, frame)
             return NOTHING
@@ -435,7 +435,7 @@ class Caller:
         self._unseen(name, arguments, state)
         if name in ("items", "values", "keys", "get", "pop", "copy"):
             return held
-        return frozenset({Obj("new", node, frame.program, base=frame.site)})
+        return frozenset({make("new", node, frame.program, base=frame.site)})
 
     def _owned(self, held: Objs, name: str) -> Func | None:
         """The method of the project's own class behind ``held.name``, if there is exactly one."""
@@ -471,7 +471,7 @@ class Caller:
             elif value is None and obj.kind == "self" and name not in FORWARD_METHODS and name not in MODULE_METHODS and name not in ("train", "to"):
                 owner = self.class_of(obj)
                 if owner is not None and classes.attribute_values(owner, name):
-                    ran |= frozenset({Obj("attr", obj.node, obj.program, name, obj)})
+                    ran |= frozenset({make("attr", obj.node, obj.program, name, obj)})
         if ran:
             self._arguments(node, state, frame)
             self._forward(node, ran, state, frame)
@@ -514,7 +514,7 @@ class Caller:
 
     def _apply(self, node: ast.Call, held: Objs, function: Value, state: State, frame: Frame) -> None:
         if isinstance(function, Func):
-            parts = frozenset(Obj("part", node, frame.program, base=o) for o in held)
+            parts = frozenset(make("part", node, frame.program, base=o) for o in held)
             self.enter(function, {_first_parameter(function): parts}, state, frame)
 
     def _note(self, held: Objs, method: str) -> None:
@@ -532,7 +532,7 @@ class Caller:
             for value in arguments:
                 for obj in objects(value):
                     if obj in state.modes or obj.kind in ("new", "copy"):
-                        state.modes[obj] = self.status(obj, state) | Status(Mode.OPAQUE)
+                        state.turn(obj, self.status(obj, state) | Status(Mode.OPAQUE))
 
     def _free_call(self, node: ast.Call, state: State, frame: Frame) -> Value:
         """A call of something imported, built in, or defined in this project."""
@@ -541,7 +541,8 @@ class Caller:
         if target is not None:
             if isinstance(target.node, ast.ClassDef):
                 return self._construct(target, node, state, frame)
-            return self.follow(Func(target.program, target.node), node, state, frame)
+            if target.program is program or _worth_following(target):
+                return self.follow(Func(target.program, target.node), node, state, frame)
         arguments = self._arguments(node, state, frame)
         names = program.names
         if layers.is_wrapper(program, node) and arguments:
@@ -549,8 +550,8 @@ class Caller:
             if names.matches(node.func, *_COPIES):
                 copies = set()
                 for obj in inner:
-                    duplicate = Obj("copy", node, program, base=obj)
-                    state.modes[duplicate] = self.status(obj, state)
+                    duplicate = make("copy", node, program, base=obj)
+                    state.turn(duplicate, self.status(obj, state))
                     copies.add(duplicate)
                 return frozenset(copies)
             if inner:
@@ -564,21 +565,35 @@ class Caller:
             self._unseen(name, arguments, state)
             if name in _UNPACKED and len(arguments) > 1:
                 return Several(tuple(arguments))
-        made = Obj("new", node, program, base=frame.site)
-        state.modes.pop(made, None)
+        made = make("new", node, program, base=frame.site)
+        if made in state.modes:
+            state.modes = {k: v for k, v in state.modes.items() if k is not made}
         return frozenset({made})
 
     def _construct(self, target: Definition, node: ast.Call, state: State, frame: Frame) -> Value:
-        made = Obj("new", node, frame.program, base=frame.site)
-        state.modes[made] = Status(_class_mode(target))
-        for key in [k for k in state.attributes if k[0] == made]:
-            del state.attributes[key]
+        made = make("new", node, frame.program, base=frame.site)
+        state.turn(made, Status(_class_mode(target)))
+        if any(k[0] is made for k in state.attributes):
+            state.attributes = {k: v for k, v in state.attributes.items() if k[0] is not made}
         constructor = classes.method(target, "__init__")
-        if constructor is not None and isinstance(constructor.node, FUNCTIONS):
+        if (
+            constructor is not None
+            and isinstance(constructor.node, FUNCTIONS)
+            and (not layers.is_module_class(target) or _speaks_of_modes(constructor) or self._given_network(node, state, frame))
+        ):
             self.follow(Func(constructor.program, constructor.node, frozenset({made})), node, state, frame)
         else:
             self._arguments(node, state, frame)
         return frozenset({made})
+
+    def _given_network(self, node: ast.Call, state: State, frame: Frame) -> bool:
+        """Whether a constructor is handed a network, so that it may be a wrapper."""
+        for argument in (*node.args, *(k.value for k in node.keywords)):
+            if isinstance(argument, ast.Name | ast.Attribute | ast.Call):
+                for obj in objects(self.evaluate(argument, state, frame)):
+                    if obj in state.modes or obj in self.evidence or self._is_network(obj):
+                        return True
+        return False
 
     # -- following functions ---------------------------------------------------------------------------------------------
 
@@ -637,19 +652,18 @@ class Caller:
         every = [*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs]
         every.extend(a for a in (arguments.vararg, arguments.kwarg) if a is not None)
         instance = every[0].arg if every and function.owner is not None else None
+        values: dict[str, Value] = {}
         for argument in every:
             name = argument.arg
             if name == instance and function.owner is not None:
-                state.variables[scope, name] = function.owner
+                values[name] = function.owner
             elif name in bound:
-                state.variables[scope, name] = bound[name]
+                values[name] = bound[name]
             else:
-                state.variables[scope, name] = self._default(function, argument, unknown)
-        for name in scope.bindings:
-            if all(b.kind != "param" for b in scope.bindings[name]):
-                state.variables.pop((scope, name), None)
+                values[name] = self._default(function, argument, unknown)
+        state.bind_all(scope, values)
         inner = Frame(program, node, self.enter_regions(function, frame), (*frame.stack, node), on_yield=on_yield)
-        inner.site = Obj("site", site, frame.program, base=frame.site) if site is not None else frame.site
+        inner.site = make("site", site, frame.program, base=frame.site) if site is not None else frame.site
         if isinstance(node, ast.Lambda):
             return self.evaluate(node.body, state, inner)
         out = self.block(node.body, state, inner)
@@ -660,6 +674,8 @@ class Caller:
         if joined is not None and joined is not state:
             state.variables, state.attributes = joined.variables, joined.attributes
             state.modes, state.linked = joined.modes, joined.linked
+        if not any(isinstance(v, Func) for _, v in inner.returns):  # a closure that is handed out keeps its variables
+            state.drop(scope)
         result: Value | None = None
         for _, value in inner.returns:
             result = value if result is None else join_values(result, value)
@@ -671,7 +687,7 @@ class Caller:
             default = classes.default_of(node, argument.arg)
             if isinstance(default, ast.Constant):
                 return Const(default.value)
-        return frozenset({Obj("param", argument, function.program, argument.arg)})
+        return frozenset({make("param", argument, function.program, argument.arg)})
 
     def generator(self, node: ast.expr, state: State, frame: Frame) -> tuple[ast.Call, Func] | None:
         """The ``@contextmanager`` function of the project a context expression calls."""
@@ -707,6 +723,25 @@ class Caller:
             found = obj.program.definition(annotation) if isinstance(annotation, ast.Name | ast.Attribute) else None
             return found if found is not None and isinstance(found.node, ast.ClassDef) else None
         return None
+
+
+_SMALL = 40
+_TOKENS = ("eval(", "train(", "no_grad", "inference_mode", "set_grad_enabled")
+
+
+def _speaks_of_modes(target: Definition) -> bool:
+    memo = target.program.memo("calls.tokens")
+    if target.node not in memo:
+        source = target.program.source
+        rows = range(target.node.lineno, (target.node.end_lineno or target.node.lineno) + 1)
+        memo[target.node] = any(token in source.line(row) for row in rows for token in _TOKENS)
+    return bool(memo[target.node])
+
+
+def _worth_following(target: Definition) -> bool:
+    """Whether a function of another file may switch modes, or is short enough to see what it hands back."""
+    length = (target.node.end_lineno or target.node.lineno) - target.node.lineno
+    return length <= _SMALL or _speaks_of_modes(target)
 
 
 def _made_mode(program: Program, call: ast.Call) -> Mode:

@@ -29,7 +29,7 @@ _MODEL_NAME = re.compile(
     r"|unet|resnet\d*|vgg\d*|vit|bert|gpt|vae|autoencoder|gan|transformer|detector|segmentor|module)(_|\d*$)|model$|net$",
     re.IGNORECASE,
 )
-_MOST_FILES = 12
+_MOST_FILES = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,21 +123,40 @@ def _from_callers(program: Program, region: Region, events: list[Event]) -> list
     project = program.project
     if project is None:
         return []
-    names: set[str] = set()
-    for event in events:
-        for frame in event.frames[1:2]:
-            if isinstance(frame, FUNCTIONS):
-                owner = program.tree.class_of(frame)
-                names.add(owner.name if owner is not None else frame.name)
+    entries = {e.frames[1] for e in events if len(e.frames) > 1}
     found: list[Event] = []
-    seen = 0
-    for name in sorted(names):
-        for other in project.mentions(name, program.source.path):
-            seen += 1
-            if seen > _MOST_FILES:
-                return found
+    for entry in sorted((e for e in entries if isinstance(e, FUNCTIONS)), key=lambda e: e.lineno):
+        owner = program.tree.class_of(entry)
+        wanted: ast.AST = owner if owner is not None else entry
+        name = owner.name if owner is not None else entry.name
+        for other in callers(program, name, wanted):
             found.extend(e for e in other.flow.events if e.kind == "forward" and e.region == region)
     return [e for e in found if not all(s.mode is Mode.ENTRY for _, s in e.receivers)]
+
+
+def callers(program: Program, name: str, wanted: ast.AST) -> list[Program]:
+    """Other files of the project with a call that certainly means the function or class ``wanted`` of this one."""
+    project = program.project
+    if project is None:
+        return []
+    memo: dict[ast.AST, list[Program]] = program.memo("evalmode.callers")
+    if wanted not in memo:
+        memo[wanted] = []
+        for other in project.mentions(name, program.source.path):
+            if any(_last(call.func) == name and _means(other, call.func, wanted) for call in other.tree.calls):
+                memo[wanted].append(other)
+                if len(memo[wanted]) == _MOST_FILES:
+                    break
+    return memo[wanted]
+
+
+def _last(func: ast.expr) -> str:
+    return func.attr if isinstance(func, ast.Attribute) else (func.id if isinstance(func, ast.Name) else "")
+
+
+def _means(program: Program, func: ast.expr, wanted: ast.AST) -> bool:
+    found = program.definition(func)
+    return found is not None and found.node is wanted
 
 
 # -- what a receiver is --------------------------------------------------------------------------------------------------
@@ -214,24 +233,20 @@ def dependence(obj: Obj) -> Dependence:
 
 
 def _own_method(event: Event) -> bool:
-    """Whether a network runs itself or a part of itself in one of its own methods: the mode is its caller's affair."""
+    """Whether the code of a network runs itself or its parts: the mode is the affair of whoever calls the network."""
     program = event.program
-    function = program.tree.function(event.node)
-    while isinstance(function, ast.Lambda):
+    function: ast.AST | None = program.tree.function(event.node)
+    while function is not None:
+        owner = program.tree.class_of(function)
+        if owner is not None:
+            return _is_network_class(Definition(program, owner))
         function = program.tree.function(function)
-    if not isinstance(function, FUNCTIONS):
-        return False
-    owner = program.tree.class_of(function)
-    if owner is None or layers.is_module_class(Definition(program, owner)) is False:
-        return False
-    if layers.is_module_class(Definition(program, owner)) is None and not any(
-        m.name == "forward" for m in classes.methods(Definition(program, owner))
-    ):
-        return False
-    root: ast.expr = event.node.func
-    while isinstance(root, ast.Attribute | ast.Subscript | ast.Call):
-        root = root.func if isinstance(root, ast.Call) else root.value
-    return isinstance(root, ast.Name) and root.id == classes.self_name(function)
+    return False
+
+
+def _is_network_class(owner: Definition) -> bool:
+    known = layers.is_module_class(owner)
+    return known is True or (known is None and any(m.name == "forward" for m in classes.methods(owner)))
 
 
 def _in_framework(program: Program, region: Region) -> bool:

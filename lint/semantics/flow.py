@@ -28,9 +28,11 @@ from torchlint.semantics.modes import (
     Status,
     Value,
     join_values,
+    make,
     objects,
 )
 from torchlint.semantics.project import Definition
+from torchlint.semantics.scopes import Scope
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:
@@ -123,7 +125,7 @@ class Flow(Caller):
         owner = program.tree.class_of(function)
         instance: Objs | None = None
         if owner is not None:
-            instance = frozenset({Obj("self", owner, program)})
+            instance = frozenset({make("self", owner, program)})
             constructor = classes.method(Definition(program, owner), "__init__")
             if function.name != "__init__" and constructor is not None and isinstance(constructor.node, FUNCTIONS):
                 self._left = max(self._left, 2000)
@@ -147,7 +149,7 @@ class Flow(Caller):
             for (obj, name), value in list(state.attributes.items()):
                 if name == callee.value.attr and obj.node is owner:
                     for model in objects(value):
-                        state.modes[model] = self.status(model, state) | Status(Mode.OPAQUE)
+                        state.turn(model, self.status(model, state) | Status(Mode.OPAQUE))
 
     # -- statements -----------------------------------------------------------------------------------------------------
 
@@ -205,7 +207,7 @@ class Flow(Caller):
             return self._match(node, state, frame)
         elif isinstance(node, FUNCTIONS):
             scope = frame.program.scopes.scope_of(node)
-            state.variables[scope, node.name] = Func(frame.program, node)
+            state.bind(scope, node.name, Func(frame.program, node))
         elif isinstance(node, ast.Assert):
             self.evaluate(node.test, state, frame)
         return state
@@ -383,21 +385,33 @@ class Flow(Caller):
 
     def join(self, first: State, second: State, condition: str | None = None) -> State:
         """Two paths meet; with a condition, modes that differ are remembered with the branch they belong to."""
-        for key, value in second.variables.items():
-            mine = first.variables.get(key)
-            first.variables[key] = value if mine is None else join_values(mine, value)
-        for attr, value in second.attributes.items():
-            known = first.attributes.get(attr)
-            first.attributes[attr] = value if known is None else join_values(known, value)
-        links = {k: v for k, v in first.linked.items() if k in second.linked}
-        for obj in {*first.modes, *second.modes}:
-            one, two = self._one_sided(obj, first, second)
-            joined = one | two
-            if condition is not None and one != two:
-                links[condition, obj] = Linked(one, two, joined)
-            first.modes[obj] = joined
-        first.linked = links
+        if first.variables is not second.variables:
+            first.variables = _join_variables(first.variables, second.variables)
+        if first.attributes is not second.attributes:
+            attributes = dict(first.attributes)
+            for attr, value in second.attributes.items():
+                known = attributes.get(attr)
+                attributes[attr] = value if known is None else join_values(known, value)
+            first.attributes = attributes
+        if first.modes is not second.modes:
+            self._join_modes(first, second, condition)
+        elif first.linked is not second.linked:
+            first.linked = {k: v for k, v in first.linked.items() if k in second.linked}
         return first
+
+    def _join_modes(self, first: State, second: State, condition: str | None) -> None:
+        links = {k: v for k, v in first.linked.items() if k in second.linked}
+        modes = dict(first.modes)
+        for obj in (*first.modes, *(o for o in second.modes if o not in first.modes)):
+            one, two = self._one_sided(obj, first, second)
+            if one == two:
+                modes[obj] = one
+                continue
+            joined = one | two
+            if condition is not None:
+                links[condition, obj] = Linked(one, two, joined)
+            modes[obj] = joined
+        first.modes, first.linked = modes, links
 
     def _one_sided(self, obj: Obj, first: State, second: State) -> tuple[Status, Status]:
         one, two = first.modes.get(obj), second.modes.get(obj)
@@ -415,7 +429,7 @@ class Flow(Caller):
             test, outcome = test.operand, not outcome
         if isinstance(test, ast.Attribute) and test.attr == "training":
             for obj in objects(self.evaluate(test.value, state, frame)):
-                state.modes[obj] = Status(Mode.TRAIN if outcome else Mode.EVAL, self.status(obj, state).sources)
+                state.turn(obj, Status(Mode.TRAIN if outcome else Mode.EVAL, self.status(obj, state).sources))
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and outcome:
             for value in test.values:
                 self.refine(state, value, True, frame)
@@ -433,20 +447,20 @@ class Flow(Caller):
             elif outcome and " == " in name and name.partition(" == ")[0] == left and " == " in text:
                 wanted = not positive  # another constant than the one that decided
             if wanted is not None and state.modes.get(obj) == link.joined:
-                state.modes[obj] = link.when_true if wanted else link.when_false
+                state.turn(obj, link.when_true if wanted else link.when_false)
 
     def assign(self, target: ast.expr, value: Value, state: State, frame: Frame) -> None:
         """Bind a target."""
         if isinstance(target, ast.Name):
             owner = self.owner(target, frame)
             if owner is not None:
-                state.variables[owner, target.id] = value
+                state.bind(owner, target.id, value)
             if state.linked:
                 word = re.compile(rf"\b{re.escape(target.id)}\b")
                 state.linked = {k: v for k, v in state.linked.items() if not word.search(k[0])}
         elif isinstance(target, ast.Attribute):
             for obj in objects(self.evaluate(target.value, state, frame)):
-                state.attributes[obj, target.attr] = value
+                state.store(obj, target.attr, value)
         elif isinstance(target, ast.Starred):
             self.assign(target.value, NOTHING, state, frame)
         elif isinstance(target, ast.Tuple | ast.List):
@@ -464,9 +478,9 @@ class Flow(Caller):
 
     def record(self, kind: str, node: ast.Call, receivers: Objs, state: State, frame: Frame) -> None:
         """Note an event."""
-        with_modes = tuple((o, self.effective(o, state)) for o in sorted(receivers, key=lambda o: (o.node.__class__.__name__, o.name, getattr(o.node, "lineno", 0))))
+        with_modes = tuple((o, self.effective(o, state)) for o in sorted(receivers, key=_order))
         region = frame.regions[-1] if frame.regions else None
-        self.events.append(Event(kind, frame.program, node, region, with_modes, dict(state.modes), frame.stack))
+        self.events.append(Event(kind, frame.program, node, region, with_modes, state.modes, frame.stack))
 
     def enter_regions(self, function: Func, frame: Frame) -> tuple[Region, ...]:
         """The regions a followed function runs in: the caller's, and its own decorator."""
@@ -476,6 +490,29 @@ class Flow(Caller):
         if decorator is None:
             return frame.regions
         return (*frame.regions, Region(function.program, decorator, Gradient.OFF, function.node))
+
+
+def _order(obj: Obj) -> tuple[str, str, int, int]:
+    return obj.kind, obj.name, getattr(obj.node, "lineno", 0), getattr(obj.node, "col_offset", 0)
+
+
+def _join_variables(
+    first: dict[Scope, dict[str, Value]], second: dict[Scope, dict[str, Value]]
+) -> dict[Scope, dict[str, Value]]:
+    joined = dict(first)
+    for scope, theirs in second.items():
+        mine = joined.get(scope)
+        if mine is theirs:
+            continue
+        if mine is None:
+            joined[scope] = theirs
+            continue
+        both = dict(mine)
+        for name, value in theirs.items():
+            known = both.get(name)
+            both[name] = value if known is None else join_values(known, value)
+        joined[scope] = both
+    return joined
 
 
 def _condition(test: ast.expr) -> str | None:

@@ -138,8 +138,22 @@ def of_call(program: Program, call: ast.Call, depth: int = 12) -> Dependence:
     if target is not None:
         if isinstance(target.node, ast.ClassDef):
             return max(of_class(target, depth - 1), _arguments(program, call, target, depth))
-        return of_function(target, depth - 1)
+        return max(of_function(target, depth - 1), _handed_back(program, call, target, depth))
     return UNSEEN
+
+
+def _handed_back(program: Program, call: ast.Call, target: Definition, depth: int) -> Dependence:
+    """What a function returns of its own arguments (``layer_init(nn.Linear(3, 4))``)."""
+    assert isinstance(target.node, ast.FunctionDef | ast.AsyncFunctionDef)
+    bound = classes.bind(call, target.node, bound=False)
+    names = {value.id for value in _returned(target) if isinstance(value, ast.Name)}
+    if bound is None:
+        return UNSEEN if names & set(classes.parameters(target.node)) else INDEPENDENT
+    return _all(of_expression(program, bound[name], depth - 1) for name in sorted(names) if name in bound)
+
+
+def _returned(target: Definition) -> list[ast.expr]:
+    return [n.value for n in walk(target.node) if isinstance(n, ast.Return) and n.value is not None]
 
 
 def _arguments(program: Program, call: ast.Call, target: Definition, depth: int) -> Dependence:
@@ -244,8 +258,10 @@ def of_function(target: Definition, depth: int = 12) -> Dependence:
         found: Dependence = memo[target.node]
         return found
     memo[target.node] = UNSEEN
-    returned = [n.value for n in walk(target.node) if isinstance(n, ast.Return) and n.value is not None]
-    result = _all(of_expression(target.program, value, depth - 1) for value in returned) if returned else UNSEEN
+    given = set(classes.parameters(target.node)) if isinstance(target.node, FUNCTIONS) else set()
+    values = _returned(target)
+    own = [v for v in values if not (isinstance(v, ast.Name) and v.id in given)]
+    result = _all(of_expression(target.program, value, depth - 1) for value in own) if values else UNSEEN
     memo[target.node] = result
     return result
 

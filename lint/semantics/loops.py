@@ -105,13 +105,14 @@ def _most(parts: Iterable[Varies]) -> Varies:
 def _touched(expr: ast.Attribute | ast.Subscript, loop: Loop) -> Varies:
     """Whether the loop stores to such an attribute or item, or calls something that may."""
     root = _root(expr)
+    held = ast.dump(expr.value)
     found = Varies.NO
     for node in walk(loop):
-        if isinstance(expr, ast.Attribute) and isinstance(node, ast.Attribute) and node.attr == expr.attr:
-            if isinstance(node.ctx, ast.Store):
+        if isinstance(node, ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+            if isinstance(expr, ast.Attribute) and isinstance(node, ast.Attribute) and node.attr == expr.attr:
                 return Varies.YES
-        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store) and _root(node) == root:
-            return Varies.YES
+            if isinstance(expr, ast.Subscript) and isinstance(node, ast.Subscript) and ast.dump(node.value) == held:
+                return Varies.YES
         elif isinstance(node, ast.Call) and root is not None:
             method = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == root
             if method or any(isinstance(a, ast.Name) and a.id == root for a in node.args):

@@ -30,9 +30,9 @@ class Mode(enum.IntFlag):
     PARTIAL = 32  # single layers were switched by hand (Monte Carlo dropout, frozen batch norm)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Obj:
-    """One abstract object.
+    """One abstract object; :func:`make` gives the same one for the same origin, so that identity is equality.
 
     ``kind`` is new (made by the call ``node``; ``base`` is then the chain of calls that led there), param, self, attr
     (``base``.``name``), copy (of ``base``), part (some module inside ``base``), free (a name bound out of sight) or site.
@@ -44,17 +44,16 @@ class Obj:
     name: str = ""
     base: Obj | None = None
 
-    def __hash__(self) -> int:
-        return hash((self.kind, id(self.node), self.name, self.base))
 
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Obj)
-            and self.node is other.node
-            and self.kind == other.kind
-            and self.name == other.name
-            and self.base == other.base
-        )
+def make(kind: str, node: ast.AST, program: Program, name: str = "", base: Obj | None = None) -> Obj:
+    """The object of that origin."""
+    table: dict[ast.AST, dict[tuple[str, str, Obj | None], Obj]] = program.memo("modes.objects")
+    of_node = table.setdefault(node, {})
+    key = (kind, name, base)
+    found = of_node.get(key)
+    if found is None:
+        found = of_node[key] = Obj(kind, node, program, name, base)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,22 +119,58 @@ class Linked:
 
 @dataclass(slots=True)
 class State:
-    """Everything known at one point: variables, attributes, modes, and modes tied to conditions."""
+    """Everything known at one point: variables, attributes, modes, and modes tied to conditions.
 
-    variables: dict[tuple[Scope, str], Value] = field(default_factory=dict)
+    The mappings are never changed, only replaced: a copy costs nothing, and two states that share one need no joining.
+    """
+
+    variables: dict[Scope, dict[str, Value]] = field(default_factory=dict)
     attributes: dict[tuple[Obj, str], Value] = field(default_factory=dict)
     modes: dict[Obj, Status] = field(default_factory=dict)
     linked: dict[tuple[str, Obj], Linked] = field(default_factory=dict)
 
     def copy(self) -> State:
         """A state that can be changed without changing this one."""
-        return State(dict(self.variables), dict(self.attributes), dict(self.modes), dict(self.linked))
+        return State(self.variables, self.attributes, self.modes, self.linked)
 
     def same(self, other: State) -> bool:
-        """Whether nothing more is known here than there."""
+        """Whether both know the same."""
         return (
-            self.modes == other.modes and self.variables == other.variables and self.attributes == other.attributes
+            (self.modes is other.modes or self.modes == other.modes)
+            and (self.variables is other.variables or self.variables == other.variables)
+            and (self.attributes is other.attributes or self.attributes == other.attributes)
         )
+
+    def get(self, scope: Scope, name: str) -> Value | None:
+        """The value of a variable."""
+        known = self.variables.get(scope)
+        return known.get(name) if known is not None else None
+
+    def bind(self, scope: Scope, name: str, value: Value) -> None:
+        """Set a variable."""
+        known = self.variables.get(scope)
+        if known is not None and known.get(name) == value:
+            return
+        self.variables = {**self.variables, scope: {**known, name: value} if known is not None else {name: value}}
+
+    def bind_all(self, scope: Scope, values: dict[str, Value]) -> None:
+        """Begin a scope with these variables."""
+        self.variables = {**self.variables, scope: values}
+
+    def drop(self, scope: Scope) -> None:
+        """Forget the variables of a scope that was left."""
+        if scope in self.variables:
+            self.variables = {k: v for k, v in self.variables.items() if k is not scope}
+
+    def store(self, obj: Obj, name: str, value: Value) -> None:
+        """Set an attribute."""
+        if self.attributes.get((obj, name)) != value:
+            self.attributes = {**self.attributes, (obj, name): value}
+
+    def turn(self, obj: Obj, status: Status) -> None:
+        """Set a mode."""
+        if self.modes.get(obj) != status:
+            self.modes = {**self.modes, obj: status}
 
 
 def join_values(first: Value, second: Value) -> Value:

@@ -52,6 +52,7 @@ class Project:
         self._files: list[str] | None = None
         self._raw: dict[str, bytes | None] = {}
         self._programs: dict[str, Program | None] = {}
+        self._modules: dict[tuple[str, str], str | None] = {}
 
     # -- files ----------------------------------------------------------------------------------------------------------
 
@@ -100,6 +101,12 @@ class Project:
 
     def module_file(self, dotted: str, path: str) -> str | None:
         """The file of a module as imported from ``path``: relative, below the root, or below a folder on the way up to it."""
+        key = (dotted, os.path.dirname(path))
+        if key not in self._modules:
+            self._modules[key] = self._find_module(dotted, path)
+        return self._modules[key]
+
+    def _find_module(self, dotted: str, path: str) -> str | None:
         level = len(dotted) - len(dotted.lstrip("."))
         parts = [part for part in dotted[level:].split(".") if part]
         folder = os.path.dirname(os.path.abspath(path))

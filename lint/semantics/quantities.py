@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from torchlint.semantics.branches import same_names
 from torchlint.semantics.tree import children
 
 if TYPE_CHECKING:
@@ -42,7 +43,9 @@ def subjects(expr: ast.expr | None) -> tuple[str, ...]:
 
 
 def _subjects(expr: ast.expr) -> Iterator[str]:
-    if isinstance(expr, ast.BinOp):
+    if isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Pow):
+        yield ast.unparse(expr)
+    elif isinstance(expr, ast.BinOp):
         yield from _subjects(expr.left)
         if not isinstance(expr.op, ast.Div | ast.FloorDiv | ast.Mod):
             yield from _subjects(expr.right)
@@ -108,13 +111,7 @@ def same_value(program: Program, first: ast.expr | None, second: ast.expr | None
     """Whether two expressions are written alike over names that have the same bindings: one value, logged twice."""
     if first is None or second is None or subjects(first) != subjects(second):
         return False
-    mine = {n.id: n for n in ast.walk(first) if isinstance(n, ast.Name)}
-    theirs = {n.id: n for n in ast.walk(second) if isinstance(n, ast.Name)}
-    return all(
-        name in theirs
-        and {id(b) for b in program.scopes.reaching(mine[name])} == {id(b) for b in program.scopes.reaching(theirs[name])}
-        for name in mine
-    )
+    return same_names(program, first, second)
 
 
 def core_words(expr: ast.expr | None) -> frozenset[str]:

@@ -11,18 +11,18 @@ import enum
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torchlint.semantics.branches import earlier_exits, exclusive, guards, runs_once
+from torchlint.semantics.branches import earlier_exits, exclusive, guards, runs_once, same_names
 from torchlint.semantics.callers import call_sites, calls_of
 from torchlint.semantics.loops import Loop, SeriesLoop, Varies, series_loop, varies
 from torchlint.semantics.phases import Phase, phase
-from torchlint.semantics.quantities import core_words, same_quantity, same_value, source_call, words
+from torchlint.semantics.quantities import core_words, same_quantity, same_value, source_call
 from torchlint.semantics.summaries import Summary
 from torchlint.semantics.values import Known
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
-_STEPLESS_WORDS = frozenset({"lr", "lrs", "epoch", "epochs", "time", "seconds", "speed", "memory", "mem", "fps", "sps", "step"})
+_PHASELESS = frozenset({"lr", "lrs", "time", "seconds", "speed", "memory", "mem", "fps", "sps"})
 _SHARED_KINDS = frozenset({"scalar", "histogram"})
 
 
@@ -58,7 +58,8 @@ def conflict(program: Program, first: Summary, second: Summary) -> Conflict | No
         return None
     mine, theirs = _phase(program, first), _phase(program, second)
     if mine is not None and theirs is not None and mine.differs(theirs):
-        return _two_phases(program, first, second, (mine, theirs))
+        if not _phaseless(first) and not _phaseless(second):
+            return _two_phases(program, first, second, (mine, theirs))
     if first.function is second.function:
         return _two_values(program, first, second)
     return _two_helpers(program, first, second)
@@ -81,9 +82,6 @@ def _two_phases(
     program: Program, first: Summary, second: Summary, found: tuple[Phase, Phase]
 ) -> Conflict | None:
     """The same measure of training and validation."""
-    tag_words = set(words(first.tag.text))
-    if tag_words & _STEPLESS_WORDS or core_words(first.value) & _STEPLESS_WORDS:
-        return None
     if first.function is not second.function and not _reached_together(program, first, second, strict=False):
         return None
     return Conflict(first, second, _named(first, second, Kind.PHASES), found)
@@ -91,10 +89,11 @@ def _two_phases(
 
 def _two_values(program: Program, first: Summary, second: Summary) -> Conflict | None:
     """Different values logged in one function."""
-    if same_quantity(program, first.value, second.value) is not False:
+    one_turn = _loop(program, first) is _loop(program, second)
+    same = same_quantity(program, first.value, second.value)
+    if same is None or (same and not (one_turn and _reassigned(program, first, second))):
         return None
-    loops = [list(program.tree.loops(s.call)) for s in (first, second)]
-    if loops[0][:1] != loops[1][:1]:  # one of them before, behind or around the loop of the other
+    if not one_turn:  # one of them before, behind or around the loop of the other
         if _is_constant_step(program, first) or _is_constant_step(program, second):
             return None
         if core_words(first.value) == core_words(second.value) and _one_axis(first, second):
@@ -118,6 +117,32 @@ def _two_helpers(program: Program, first: Summary, second: Summary) -> Conflict 
 
 def _phase(program: Program, summary: Summary) -> Phase | None:
     return phase(program, summary.call, summary.value)
+
+
+def _phaseless(summary: Summary) -> bool:
+    """Whether a value belongs to the run as a whole, such as a learning rate or a time."""
+    found = core_words(summary.value)
+    return bool(found & _PHASELESS) or {"learning", "rate"} <= found or found <= {"epoch", "epochs", "step", "steps"}
+
+
+def _reassigned(program: Program, first: Summary, second: Summary) -> bool:
+    """Whether one name stands for two values logged at one step: ``grid = a; log(grid); grid = b; log(grid)``."""
+    if first.value is None or second.value is None or ast.dump(first.value) != ast.dump(second.value):
+        return False
+    if first.step is not None and second.step is not None:
+        if ast.dump(first.step) != ast.dump(second.step) or not same_names(program, first.step, second.step):
+            return False
+    elif first.step is not second.step:
+        return False
+    mine, theirs = (
+        {id(b) for n in ast.walk(v) if isinstance(n, ast.Name) for b in program.scopes.reaching(n)}
+        for v in (first.value, second.value)
+    )
+    return not mine & theirs
+
+
+def _loop(program: Program, summary: Summary) -> Loop | None:
+    return next(iter(program.tree.loops(summary.call)), None)
 
 
 # -- one run ------------------------------------------------------------------------------------------------------------

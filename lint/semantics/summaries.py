@@ -67,10 +67,11 @@ def summaries(program: Program) -> list[Summary]:
 
 def _summary(program: Program, call: ast.Call) -> Summary | None:
     func = call.func
-    if not isinstance(func, ast.Attribute) or func.attr not in FAMILIES or program.values.has_unpacking(call):
+    if not isinstance(func, ast.Attribute) or func.attr not in FAMILIES:
         return None
     tag = _given(program, call, "tag", 0)
-    if tag is None:
+    step = _given(program, call, "global_step", _STEP.get(func.attr, 2))
+    if tag is None or (step is None and program.values.has_unpacking(call)):
         return None
     writer = writer_of(program, func.value)
     if writer is None:
@@ -84,7 +85,7 @@ def _summary(program: Program, call: ast.Call) -> Summary | None:
         tag,
         static_tag(program, tag),
         _given(program, call, _VALUE.get(func.attr, "value"), 1),
-        _given(program, call, "global_step", _STEP.get(func.attr, 2)),
+        step,
         program.tree.function(call),
     )
 
