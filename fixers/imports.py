@@ -40,7 +40,7 @@ def add_import(source: Source, tree: Tree, statement: str, use: ast.AST | None =
     if any(binding[0] == bound and binding != meant for binding in _bindings(tree)):
         return None
     line = f"from {module} import {member}" if member else f"import {module}"
-    edits = _written(source, tree, line, module, bool(member))
+    edits = _written(source, tree, line, module, bool(member), use)
     return None if edits is None else Import(edits, wanted)
 
 
@@ -99,19 +99,21 @@ def _import_binding(alias: ast.alias) -> tuple[str, str, None]:
     return top, top, None
 
 
-def _written(source: Source, tree: Tree, line: str, module: str, from_import: bool) -> Edits | None:
+def _written(
+    source: Source, tree: Tree, line: str, module: str, from_import: bool, use: ast.AST | None
+) -> Edits | None:
     body = tree.module.body
     start = 0
     while start < len(body) and (_is_future(body[start]) or (start == 0 and is_docstring(body[start]))):
         start += 1
     if start == len(body):
         return insert_after(source, tree, body[-1], [line]) if body else None
-    first = body[start]
-    if not isinstance(first, ast.Import | ast.ImportFrom):
+    first = next((at for at in range(start, len(body)) if isinstance(body[at], ast.Import | ast.ImportFrom)), None)
+    if first is None or not _reaches(tree, body[first], use):
         return _before_code(source, tree, body, start, line)
-    group = _first_group(source, body, start)
+    group = _first_group(source, body, first)
     if not any(_is_standard(node) for node in group) and _is_standard_name(module):
-        return insert_before(source, tree, first, [line, ""])
+        return insert_before(source, tree, body[first], [line, ""])
     return _into_group(source, tree, group, line, module, from_import)
 
 

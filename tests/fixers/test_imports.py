@@ -13,6 +13,7 @@ from torchlint.source import read_source
     [
         pytest.param("x = 1\n", "import os\n\nx = 1\n", id="no imports"),
         pytest.param("# license\n\nx = 1\n", "# license\n\nimport os\n\nx = 1\n", id="comment first"),
+        pytest.param("x = 1\nimport torch\n", "x = 1\nimport os\n\nimport torch\n", id="code before the first import"),
         pytest.param('"""Doc."""\n\nx = 1\n', '"""Doc."""\n\nimport os\n\nx = 1\n', id="docstring"),
         pytest.param('"""Doc."""\nx = 1\n', '"""Doc."""\n\nimport os\n\nx = 1\n', id="docstring directly above"),
         pytest.param('"""Doc."""', '"""Doc."""\nimport os', id="only a docstring"),
