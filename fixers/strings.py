@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from torchlint.source import Source
+
 _LITERAL = re.compile(
     r"""(?P<prefix>[A-Za-z]{0,2})(?:
         (?P<three>\"{3}|'{3})(?P<long>(?:\\.|(?!(?P=three))[^\\])*)(?P=three)
@@ -66,3 +68,9 @@ def literals(text: str) -> list[Literal] | None:
         gap = _GAP.match(text, match.end())
         at = gap.end() if gap else match.end()
     return found or None
+
+
+def quoted(source: Source, text: str) -> str:
+    """A new literal in the quotes the file uses most."""
+    quote = "'" if source.text.count("'") > source.text.count('"') else '"'
+    return repr(text) if quote == "'" or not re.fullmatch(r"[^\"'\\]*", text) else f'"{text}"'

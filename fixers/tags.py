@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from torchlint.findings import Edit
 from torchlint.fixers.expressions import parenthesised_span
 from torchlint.fixers.layout import Edits, in_fstring, span
-from torchlint.fixers.strings import Literal, literals
+from torchlint.fixers.strings import Literal, literals, quoted
 from torchlint.semantics.tree import Tree
 from torchlint.source import Source
 
@@ -63,7 +63,7 @@ def add_prefix(source: Source, tree: Tree, node: ast.expr, text: str) -> Edits |
         new = found.write(token, text)
         return None if new is None else (Edit(found.at + token.body_start, found.at + token.body_start, new),)
     start, end, before, after = _operand(source, tree, node)
-    return (Edit(start, start, f"{_quoted(source, text)} + {before}"), *((Edit(end, end, after),) if after else ()))
+    return (Edit(start, start, f"{quoted(source, text)} + {before}"), *((Edit(end, end, after),) if after else ()))
 
 
 def replace_in_tag(source: Source, tree: Tree, node: ast.expr, old: str, new: str) -> Edits | None:
@@ -104,10 +104,10 @@ def add_field(
     start, end, before, after = _operand(source, tree, node)
     if first:
         return (
-            Edit(start, start, f"f{_quoted(source, piece)} + {before}"),
+            Edit(start, start, f"f{quoted(source, piece)} + {before}"),
             *((Edit(end, end, after),) if after else ()),
         )
-    return (*((Edit(start, start, before),) if before else ()), Edit(end, end, f"{after} + f{_quoted(source, piece)}"))
+    return (*((Edit(start, start, before),) if before else ()), Edit(end, end, f"{after} + f{quoted(source, piece)}"))
 
 
 def _formatted(source: Source, found: _Text, piece: str, first: bool) -> Edits | None:
@@ -200,9 +200,3 @@ def _operand(source: Source, tree: Tree, node: ast.expr) -> tuple[int, int, str,
 
 def _is_product(node: ast.expr) -> bool:
     return isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod | ast.Add)
-
-
-def _quoted(source: Source, text: str) -> str:
-    """A new literal in the quotes the file uses most."""
-    quote = "'" if source.text.count("'") > source.text.count('"') else '"'
-    return repr(text) if quote == "'" or quote in text or "\\" in text or "'" in text else f'"{text}"'
