@@ -137,6 +137,8 @@ def _declared_encoding(raw: bytes) -> str:
     try:
         encoding, _ = tokenize.detect_encoding(io.BytesIO(raw).readline)
     except SyntaxError as error:
+        if "missing" in str(error):  # no declaration, and not UTF-8: decoding will say where
+            return "utf-8"
         raise SourceError(f"has a bad encoding declaration: {error.msg or error}", 1) from None
     return "utf-8" if encoding == "utf-8-sig" else encoding
 

@@ -50,17 +50,23 @@ def in_executor(
 ) -> Iterator[FileResult]:
     """Check tasks in somebody else's executor, which is left running."""
     flight: deque[Future[list[FileResult]]] = deque()
-    todo = chunks(tasks, sizes, store)
     try:
-        while True:
-            while len(flight) < ahead and (chunk := next(todo, None)) is not None:
-                flight.append(executor.submit(check_chunk, chunk))
-            if not flight:
-                return
-            yield from flight.popleft().result()
+        yield from _fly(chunks(tasks, sizes, store), executor, flight, ahead)
     finally:
         for future in flight:
             future.cancel()
+
+
+def _fly(
+    todo: Iterator[Chunk], executor: Executor, flight: deque[Future[list[FileResult]]], ahead: int
+) -> Iterator[FileResult]:
+    """Keep some chunks in flight and yield their results in order."""
+    while True:
+        while len(flight) < ahead and (chunk := next(todo, None)) is not None:
+            flight.append(executor.submit(check_chunk, chunk))
+        if not flight:
+            return
+        yield from flight.popleft().result()
 
 
 def in_processes(
@@ -75,7 +81,8 @@ def in_processes(
     done = 0
     pool = _pool(count)
     try:
-        for result in in_executor(tasks, sizes, pool, store, ahead=count * _AHEAD):
+        # Nothing in flight is cancelled here: a pool that breaks stumbles over cancelled futures.
+        for result in _fly(chunks(tasks, sizes, store), pool, deque(), count * _AHEAD):
             done += 1
             yield result
         pool.shutdown()
