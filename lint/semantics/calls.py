@@ -251,9 +251,10 @@ class Caller:
 
     def _initial(self, obj: Obj, state: State) -> Status:
         if obj.kind in ("attr", "part") and obj.base is not None:
-            if obj.kind == "part" or obj.base.kind != "self" or self._is_network(obj.base):
+            if obj.kind == "part" or obj.base in state.modes or self._is_network(obj.base):
                 return self.status(obj.base, state)
-            return Status(Mode.ENTRY)
+            below = self.status(obj.base, state).mode if obj.base.kind in ("attr", "new") else Mode.ENTRY
+            return Status(Mode.ENTRY if below is Mode.ENTRY else Mode.OPAQUE)
         if obj.kind == "new":
             assert isinstance(obj.node, ast.Call)
             return Status(_made_mode(obj.program, obj.node))
@@ -322,7 +323,7 @@ class Caller:
             return True if True in outcomes else (False if all(o is False for o in outcomes) else None)
         if isinstance(test, ast.Name):
             value = self._name(test, state, frame)
-            return bool(value.value) if isinstance(value, Const) else None
+            return bool(value.value) if isinstance(value, Const) and not self._is_setting(test, frame) else None
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             return self._compare(test, state, frame)
         return None
@@ -348,9 +349,18 @@ class Caller:
     def _constant(self, node: ast.expr, state: State, frame: Frame) -> Value:
         if isinstance(node, ast.Constant):
             return Const(node.value)
-        if isinstance(node, ast.Name):
+        if isinstance(node, ast.Name) and not self._is_setting(node, frame):
             return self._name(node, state, frame)
         return NOTHING
+
+    def _is_setting(self, node: ast.Name, frame: Frame) -> bool:
+        """Whether a name is a constant of the module: a setting that people edit, so both branches it guards count."""
+        owner = self.owner(node, frame)
+        return (
+            owner is not None
+            and isinstance(owner.node, ast.Module)
+            and all(b.kind == "assign" for b in owner.bindings.get(node.id, ()))
+        )
 
     # -- calls ----------------------------------------------------------------------------------------------------------
 
@@ -584,6 +594,9 @@ class Caller:
             self.follow(Func(constructor.program, constructor.node, frozenset({made})), node, state, frame)
         else:
             self._arguments(node, state, frame)
+        if constructor is not None and self.status(made, state).mode is Mode.FRESH and layers.is_module_class(target):
+            if _evals(constructor):
+                state.turn(made, Status(Mode.OPAQUE))  # it evals something it holds, by ways that are not followed
         return frozenset({made})
 
     def _given_network(self, node: ast.Call, state: State, frame: Frame) -> bool:
@@ -736,6 +749,24 @@ def _speaks_of_modes(target: Definition) -> bool:
         rows = range(target.node.lineno, (target.node.end_lineno or target.node.lineno) + 1)
         memo[target.node] = any(token in source.line(row) for row in rows for token in _TOKENS)
     return bool(memo[target.node])
+
+
+def _evals(target: Definition, depth: int = 2) -> bool:
+    """Whether a function calls ``eval()`` on something, itself or through a loading function it calls."""
+    memo = target.program.memo(f"calls.evals{depth}")
+    if target.node not in memo:
+        memo[target.node] = False
+        memo[target.node] = any(_evals_here(target, n, depth) for n in walk(target.node) if isinstance(n, ast.Call))
+    return bool(memo[target.node])
+
+
+def _evals_here(target: Definition, call: ast.Call, depth: int) -> bool:
+    if isinstance(call.func, ast.Attribute) and call.func.attr == "eval":
+        return True
+    if depth == 0 or not (isinstance(call.func, ast.Name) and call.func.id.islower()):
+        return False
+    function = target.program.definition(call.func)
+    return function is not None and isinstance(function.node, FUNCTIONS) and _evals(function, depth - 1)
 
 
 def _worth_following(target: Definition) -> bool:

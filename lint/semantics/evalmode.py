@@ -245,8 +245,11 @@ def _own_method(event: Event) -> bool:
 
 
 def _is_network_class(owner: Definition) -> bool:
+    """Whether a class is a network that runs: a module without ``forward`` only holds networks, like any other class."""
     known = layers.is_module_class(owner)
-    return known is True or (known is None and any(m.name == "forward" for m in classes.methods(owner)))
+    runs = any(m.name == "forward" for cls in classes.lineage(owner) for m in classes.methods(cls))
+    outside = classes.outside_bases(owner) - {layers.MODULE}
+    return known is not False and (runs or (known is True and bool(outside - {"builtins.object", "abc.ABC"})))
 
 
 def _in_framework(program: Program, region: Region) -> bool:
@@ -272,14 +275,14 @@ def _wanted(region: Region, event: Event, obj: Obj, status: Status) -> bool:
 
 def _wanted_in(region: Region, event: Event, obj: Obj, status: Status) -> bool:
     program = region.program
-    if _training_decides(program, region):
+    if _training_decides(program, region) or _chosen_by_flag(obj.program, status):
         return True
     scope = region.function if region.function is not None else program.module
     text_nodes = list(walk(scope))
     names = {n.attr for n in text_nodes if isinstance(n, ast.Attribute)}
     if "reset_running_stats" in names:
         return True
-    if _noisy(obj):
+    if _noisy(obj) or (dependence(obj) is Dependence.UNKNOWN and _rollout(event)):
         return True
     if _detector_losses(event):
         return True
@@ -297,6 +300,20 @@ def _training_decides(program: Program, region: Region) -> bool:
     return False
 
 
+def _chosen_by_flag(program: Program, status: Status) -> bool:
+    """``if flag: model.train() else: model.eval()``: whoever sets the flag chose the mode."""
+    if not status.mode & Mode.EVAL or status.mode & Mode.FRESH:
+        return False
+    arms: dict[ast.If, set[bool]] = {}
+    for source in status.sources:
+        child: ast.AST = source
+        for ancestor in program.tree.ancestors(source):
+            if isinstance(ancestor, ast.If) and isinstance(child, ast.stmt):
+                arms.setdefault(ancestor, set()).add(child in ancestor.body)
+            child = ancestor
+    return any(len(sides) == 2 for sides in arms.values())
+
+
 def _noisy(obj: Obj) -> bool:
     owner = _class_of(obj)
     if owner is None:
@@ -305,6 +322,20 @@ def _noisy(obj: Obj) -> bool:
         (isinstance(n, ast.Name) and "noisy" in n.id.lower()) or (isinstance(n, ast.Attribute) and n.attr == "reset_noise")
         for n in walk(owner.node)
     )
+
+
+def _rollout(event: Event) -> bool:
+    """Whether the code around steps an environment: agents whose layers are not in sight are taken for plain networks."""
+    program = event.program
+    function = program.tree.function(event.node)
+    scope: ast.AST = function if function is not None else program.module
+    for node in walk(scope):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("step", "step_async"):
+            held = node.func.value
+            name = held.attr if isinstance(held, ast.Attribute) else (held.id if isinstance(held, ast.Name) else "")
+            if re.search(r"env", name, re.IGNORECASE):
+                return True
+    return False
 
 
 def _detector_losses(event: Event) -> bool:

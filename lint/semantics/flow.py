@@ -430,6 +430,16 @@ class Flow(Caller):
         if isinstance(test, ast.Attribute) and test.attr == "training":
             for obj in objects(self.evaluate(test.value, state, frame)):
                 state.turn(obj, Status(Mode.TRAIN if outcome else Mode.EVAL, self.status(obj, state).sources))
+        if (
+            isinstance(test, ast.Call)
+            and isinstance(test.func, ast.Name)
+            and test.func.id == "isinstance"
+            and len(test.args) == 2
+            and not outcome
+            and frame.program.names.matches(test.args[1], "torch.nn.Module")
+        ):
+            self.assign(test.args[0], NOTHING, state, frame)
+            return
         if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and outcome:
             for value in test.values:
                 self.refine(state, value, True, frame)

@@ -54,10 +54,12 @@ _CHAIN = frozenset({
     "share_memory", "to_empty", "xpu", "compile",
 })  # fmt: skip
 _LIBRARY_DEPENDS = ("torchvision.models", "timm", "segmentation_models_pytorch", "pretrainedmodels", "efficientnet_pytorch")
-_HARMLESS = (
-    "builtins", "numpy", "np", "math", "os", "copy", "collections", "functools", "itertools", "typing", "random", "time",
-    "logging", "json", "pathlib", "torch",
-)  # fmt: skip
+# Packages whose classes are no layers.
+_NO_LAYERS = frozenset({
+    "builtins", "numpy", "math", "os", "copy", "collections", "functools", "itertools", "typing", "random", "time", "logging",
+    "json", "pathlib", "torch", "torchvision", "einops", "gym", "gymnasium", "dataclasses", "enum", "threading", "PIL", "cv2",
+    "scipy", "sklearn", "pandas", "matplotlib", "tqdm", "abc", "datetime", "re", "warnings", "argparse", "types", "torchmetrics",
+})  # fmt: skip
 
 
 def is_wrapper(program: Program, call: ast.Call) -> bool:
@@ -340,7 +342,15 @@ def _inner_call(program: Program, call: ast.Call, depth: int) -> Dependence:
         return of_class(target, depth - 1) if depth > 0 else UNSEEN
     if target is not None and _makes_layers(target):
         return of_function(target, depth - 1) if depth > 0 else UNSEEN
+    if target is None and any(_unknown_maker(name) for name in names):
+        return UNSEEN
     return INDEPENDENT
+
+
+def _unknown_maker(name: str) -> bool:
+    """Whether a call of that name may make a layer: a class of a package nothing is known about."""
+    root, _, _ = name.partition(".")
+    return "." in name and name.rpartition(".")[2][:1].isupper() and root not in _NO_LAYERS and name != "?"
 
 
 def _makes_layers(target: Definition) -> bool:
@@ -359,15 +369,46 @@ def _functional(program: Program, call: ast.Call) -> Dependence:
 
 
 def _stored(program: Program, value: ast.expr, depth: int) -> Dependence:
-    """What an attribute that the class calls later is made of."""
+    """Whether something out of sight is stored in an attribute that the class calls later.
+
+    Layers made in the class body are counted where they are made, so only parameters and unknown factories matter here.
+    """
+    if depth <= 0:
+        return UNSEEN
     inner = chained(value)
-    if isinstance(inner, ast.Lambda):
-        return INDEPENDENT
     if isinstance(inner, ast.Name):
-        values = program.values.alternatives(inner)
-        if any(v is UNKNOWN for v in values):
-            return UNSEEN
-    return of_expression(program, value, depth - 1)
+        parts = []
+        for binding in program.scopes.reaching(inner):
+            if binding.kind == "param":
+                parts.append(UNSEEN)
+            elif binding.kind in ("assign", "walrus") and binding.value is not None:
+                parts.append(_stored(program, binding.value, depth - 2))
+        return _all(parts)
+    if isinstance(inner, ast.List | ast.Tuple | ast.Set):
+        return _all(_stored(program, e, depth - 1) for e in inner.elts)
+    if isinstance(inner, ast.Starred):
+        return _stored(program, inner.value, depth - 1)
+    if isinstance(inner, ast.IfExp):
+        return max(_stored(program, inner.body, depth - 1), _stored(program, inner.orelse, depth - 1))
+    if isinstance(inner, ast.ListComp | ast.GeneratorExp):
+        return _stored(program, inner.elt, depth - 1)
+    if isinstance(inner, ast.Call):
+        names = program.names.of(inner.func)
+        if names and all(n.startswith("torch.nn.") or n in _WRAPPERS or n == "collections.OrderedDict" for n in names):
+            if _plain_layer(names):
+                return of_call(program, inner, depth - 1)
+            return _all(_stored(program, a, depth - 1) for a in inner.args)
+        if isinstance(inner.func, ast.Name):  # a class picked before: ``block(…)``
+            alternatives = [v for v in program.values.alternatives(inner.func) if isinstance(v, ast.Name | ast.Attribute)]
+            found = [program.definition(v) for v in alternatives]
+            if len(alternatives) > 1 and all(f is not None and isinstance(f.node, ast.ClassDef) for f in found):
+                return _all(of_class(f, depth - 1) for f in found if f is not None)
+        return of_call(program, inner, depth - 1)
+    return INDEPENDENT
+
+
+def _plain_layer(names: frozenset[str]) -> bool:
+    return not any(n.rpartition(".")[2] in ("Sequential", "ModuleList", "ModuleDict") or n in _WRAPPERS for n in names)
 
 
 def _called_attributes(target: Definition) -> set[str]:

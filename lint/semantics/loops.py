@@ -20,6 +20,8 @@ _PURE = frozenset({"len", "int", "float", "str", "min", "max", "round", "abs", "
 _NAMED = frozenset({"named_parameters", "named_modules", "named_children", "named_buffers", "items"})
 _UNNAMED = frozenset({"parameters", "children", "modules", "buffers", "values"})
 _KEYS = frozenset({"keys", "state_dict"})
+# Last words of iterables whose elements have a curve each.
+_SERIES = frozenset({"names", "classes", "categories", "layers", "tasks", "heads", "metrics", "phases", "splits", "keys"})
 
 
 class Varies(enum.Enum):
@@ -163,10 +165,21 @@ def series_loop(program: Program, loop: Loop) -> SeriesLoop | None:
     if _words(program, iterable):
         return SeriesLoop(loop, key)
     if isinstance(iterable, ast.Attribute) and iterable.attr == "param_groups":
-        return SeriesLoop(loop, None)
+        counter = loop.target.elts[0] if target is not loop.target and isinstance(loop.target, ast.Tuple) else None
+        return SeriesLoop(loop, counter) if isinstance(counter, ast.Name) and counter.id != "_" else None
     if key is not None and _is_indexed_by(loop, iterable, key):
         return SeriesLoop(loop, key)
-    return None
+    return SeriesLoop(loop, key) if _named_after_series(iterable) else None
+
+
+def _named_after_series(iterable: ast.expr) -> bool:
+    """Whether the name says that each element is a series: ``class_names``, ``range(num_classes)``, ``range(len(tasks))``."""
+    while isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id in ("range", "len"):
+        if len(iterable.args) != 1:
+            return False
+        iterable = iterable.args[0]
+    name = iterable.id if isinstance(iterable, ast.Name) else iterable.attr if isinstance(iterable, ast.Attribute) else ""
+    return name.lower().rpartition("_")[2] in _SERIES
 
 
 def _words(program: Program, iterable: ast.expr) -> bool:
