@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from torchlint.rules.rule import Rule
-    from torchlint.runner import FileResult
     from torchlint.source import Source
+    from torchlint.tasks import FileResult
 
 Code = TypeVar("Code", str, bytes)
 
@@ -38,7 +38,7 @@ def check_source(
     configuration file is read. Raises TorchlintError, and SelectionError for an unknown rule.
     """
     from torchlint.inspection import inspect
-    from torchlint.runner import project_of
+    from torchlint.tasks import project_of
 
     result = inspect(_source(code, path), _rules(select, ignore), project_of(path))
     _sound(result.problems)
@@ -58,7 +58,7 @@ def fix_source(
     Options and errors are those of :func:`check_source`.
     """
     from torchlint.fixing import fix_source as fix
-    from torchlint.runner import project_of
+    from torchlint.tasks import project_of
 
     result = fix(_source(code, path), _rules(select, ignore), project_of(path), unsafe=unsafe)
     _sound(result.problems)
@@ -84,8 +84,9 @@ def check_paths(
     from torchlint.config import Configs
     from torchlint.files import discover
     from torchlint.planning import Planner
-    from torchlint.runner import FileResult, run
+    from torchlint.runner import run
     from torchlint.selection import Selection, available_rules
+    from torchlint.tasks import FileResult
 
     rules = available_rules()
     found = discover([os.fspath(path) for path in paths], Configs(rules))
@@ -105,8 +106,8 @@ def _rules(select: Sequence[str] | None, ignore: Sequence[str]) -> list[Rule]:
 
 def _source(code: str | bytes, path: str) -> Source:
     """The source as if it lay in a file. Raises TorchlintError."""
-    from torchlint.runner import open_source
     from torchlint.source import SourceError
+    from torchlint.tasks import open_source
 
     try:
         if isinstance(code, bytes):

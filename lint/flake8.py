@@ -15,7 +15,7 @@ from torchlint import __version__
 from torchlint.config import ConfigError, Configs
 from torchlint.inspection import inspect
 from torchlint.patterns import Patterns
-from torchlint.runner import project_of
+from torchlint.tasks import project_of
 from torchlint.selection import SelectionError, available_rules
 from torchlint.source import Source
 from torchlint.unused_suppression import UnusedSuppression

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.config import Config
 from torchlint.files import Target
-from torchlint.runner import Plan, Task
+from torchlint.tasks import Plan, Task
 from torchlint.selection import Selection
 
 if TYPE_CHECKING:

@@ -12,12 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from torchlint import runner, workers
+from torchlint import tasks as files_to_check
+from torchlint import workers
 from torchlint.findings import Finding, Severity, Text
 from torchlint.rules.rule import Rule
 from torchlint.rules.tl501_unmapped_load import UnmappedLoad
-from torchlint.runner import FileResult, Plan, Task, run
+from torchlint.runner import run
 from torchlint.semantics.program import Program
+from torchlint.tasks import FileResult, Plan, Task
 from torchlint.workers import chunks, in_processes
 
 BAD = 'import torch\nstate = torch.load("x")\n'
@@ -54,8 +56,10 @@ def test_bytes_may_be_given() -> None:
 
 def test_files_in_which_no_rule_can_report_are_not_parsed(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
-    original = runner.check_file
-    monkeypatch.setattr(runner, "check_file", lambda task, store=None: seen.append(task.path) or original(task, store))
+    original = files_to_check.check_file
+    monkeypatch.setattr(
+        files_to_check, "check_file", lambda task, store=None: seen.append(task.path) or original(task, store)
+    )
     list(run(tasks(5)))
     assert seen == ["f000.py", "f002.py", "f003.py", "f004.py"]
 
@@ -169,7 +173,7 @@ def test_a_store_is_asked_before_and_told_after(monkeypatch: pytest.MonkeyPatch)
     store = Kept()
     given = tasks(2)
     first = list(run(given, store=store))
-    monkeypatch.setattr(runner, "check_file", None)
+    monkeypatch.setattr(files_to_check, "check_file", None)
     assert list(run(given, store=store)) == first
     assert store.asked == 2  # the screened file needs no store
 

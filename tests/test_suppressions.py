@@ -145,7 +145,7 @@ def test_in_a_notebook_rows_count_in_the_joined_text() -> None:
     assert [(finding.cell, finding.span.row) for finding in result.findings] == [(1, 1), (3, 2)]
 
 
-# -- unused -------------------------------------------------------------------------------------------------------------
+# -- unused --
 
 
 def fixed(text: str) -> str:

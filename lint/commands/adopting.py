@@ -13,9 +13,9 @@ from torchlint.files import read
 from torchlint.findings import Problem
 from torchlint.fixing import edited
 from torchlint.reports.summary import count
-from torchlint.runner import FileResult, Task, open_source
 from torchlint.silencing import silence
 from torchlint.source import SourceError
+from torchlint.tasks import FileResult, Task, open_source
 from torchlint.writing import WriteError, write_file
 
 if TYPE_CHECKING:

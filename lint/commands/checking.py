@@ -21,9 +21,10 @@ from torchlint.findings import Finding, Problem
 from torchlint.planning import Planner
 from torchlint.reports import STREAMED, Report, View, one, whole
 from torchlint.reports.summary import Tally, statistics, summary
-from torchlint.runner import FileResult, Task, open_source, run
+from torchlint.runner import run
 from torchlint.selection import Selection, SelectionError, available_rules, unknown
 from torchlint.source import SourceError
+from torchlint.tasks import FileResult, Task, open_source
 
 if TYPE_CHECKING:
     from torchlint.rules.rule import Rule

@@ -13,8 +13,8 @@ from torchlint.files import read
 from torchlint.findings import Problem
 from torchlint.fixing import Fixed, fix_source, is_wanted
 from torchlint.reports.summary import count
-from torchlint.runner import FileResult, Task, internal_error, open_source, project_of
 from torchlint.source import SourceError
+from torchlint.tasks import FileResult, Task, internal_error, open_source, project_of
 from torchlint.writing import WriteError, write_file
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.commands.output import Output
 from torchlint.reports.view import printable
-from torchlint.runner import Plan
+from torchlint.tasks import Plan
 
 if TYPE_CHECKING:
     from torchlint.commands.checking import Session

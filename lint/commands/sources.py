@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 
 from torchlint.files import read
-from torchlint.runner import open_source
 from torchlint.source import Source, SourceError
+from torchlint.tasks import open_source
 
 
 class Sources:

@@ -9,7 +9,7 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from torchlint.config import ConfigError
-from torchlint.runner import internal_error
+from torchlint.tasks import internal_error
 from torchlint.selection import SelectionError
 from torchlint.server.analysis import Analysis, analyse
 from torchlint.server.choices import Choices

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
-from torchlint.commands.rule import page
+from torchlint.reports.rule_pages import page
 from torchlint.server.analysis import Analysis
 
 
