@@ -16,8 +16,8 @@ DEVICE = 'torch.device("cuda" if torch.cuda.is_available() else "cpu")'
 def define_device(source: Source, tree: Tree, use: ast.AST) -> Edits | None:
     """Insert ``device = torch.device(...)`` behind the imports at the top, so that ``use`` can read it.
 
-    Refuses when the file does not import torch itself, or when the use stands above the place. That the name ``device`` is free
-    is for the caller to know.
+    Refuses when the file does not import torch itself, or when the use stands above the place. That the name
+    ``device`` is free is for the caller to know.
     """
     imported = add_import(source, tree, "import torch")
     if imported is None or imported.edits:

@@ -23,13 +23,13 @@ class NoWorkers(Rule):
     """A loader prepares every batch in the training process.
 
     ## What it does
-    Reports a call that builds a `torch.utils.data.DataLoader` with `num_workers` 0: left out, written as 0 in any way that the
-    file shows (a keyword, the sixth positional argument, a name bound once, a dict of arguments), also through a subclass that
-    adds nothing about workers.
+    Reports a call that builds a `torch.utils.data.DataLoader` with `num_workers` 0: left out, written as 0 in any
+    way that the file shows (a keyword, the sixth positional argument, a name bound once, a dict of arguments), also
+    through a subclass that adds nothing about workers.
 
     ## Why it matters
-    Without workers, reading, decoding and transforming happen in the training process, between two steps: no batch is prepared
-    while the model computes.
+    Without workers, reading, decoding and transforming happen in the training process, between two steps: no batch
+    is prepared while the model computes.
 
     ## Example
     ```python
@@ -52,17 +52,17 @@ class NoWorkers(Rule):
     ```
 
     ## Fix safety
-    Always unsafe: workers change the stream of random numbers, so a run with the same seed gives other batches. The fix writes
-    `num-workers` of the configuration, else `min(4, os.cpu_count() or 1)`, where the 0 stands, and nothing else. It is withheld,
-    with the reason, where workers would break the script: iteration at module level without a main guard, notebooks, lambdas
-    and local functions or classes, iterable datasets that do not split their stream, datasets that keep open files, use the GPU
-    or write attributes while they are read.
+    Always unsafe: workers change the stream of random numbers, so a run with the same seed gives other batches. The
+    fix writes `num-workers` of the configuration, else `min(4, os.cpu_count() or 1)`, where the 0 stands, and
+    nothing else. It is withheld, with the reason, where workers would break the script: iteration at module level
+    without a main guard, notebooks, lambdas and local functions or classes, iterable datasets that do not split
+    their stream, datasets that keep open files, use the GPU or write attributes while they are read.
 
     ## Stays quiet when
     - the count is an option, a parameter, an attribute or computed, or may come with `**kwargs`;
     - some path gives a positive count;
-    - the dataset visibly is in memory (`TensorDataset`, a list, tensor or array, their splits, a class that only indexes them):
-      workers make those slower;
+    - the dataset visibly is in memory (`TensorDataset`, a list, tensor or array, their splits, a class that only
+      indexes them): workers make those slower;
     - the class is another library's or the project's own.
 
     ## References
@@ -87,12 +87,12 @@ class NoWorkers(Rule):
             name = program.code(loader.call.func).rpartition(".")[2]
             message = (
                 text(
-                    "`{name}` gets `num_workers=0`: the training process itself prepares every batch, between two steps",
+                    "`{name}` gets `num_workers=0`: the training process prepares every batch, between steps",
                     name=name,
                 )
                 if loader.zeros
                 else text(
-                    "`{name}` is given no `num_workers`: the training process itself prepares every batch, between two steps",
+                    "`{name}` is given no `num_workers`: the training process prepares every batch, between steps",
                     name=name,
                 )
             )

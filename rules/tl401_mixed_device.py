@@ -11,20 +11,10 @@ from torchlint.fixers.calls import cuda_to_device, move_into_factory
 from torchlint.fixers.device_definition import DEVICE, define_device
 from torchlint.fixers.layout import Edits
 from torchlint.rules.rule import Rule
+from torchlint.semantics.device_choice import Choice, choices, is_free, meant
 from torchlint.semantics.devices import place
-from torchlint.semantics.moves import (
-    Choice,
-    choices,
-    cuda_calls,
-    index_argument,
-    is_factory,
-    is_free,
-    moves,
-    moves_beside,
-    sets_current_device,
-)
+from torchlint.semantics.moves import cuda_calls, index_argument, is_factory, moves_beside, sets_current_device
 from torchlint.semantics.program import Program
-from torchlint.semantics.tree import FUNCTIONS
 
 
 class MixedDevice(Rule):
@@ -34,9 +24,9 @@ class MixedDevice(Rule):
     Reports each `.cuda(...)` on a tensor or module in a file that also moves things with `.to(<a device>)`.
 
     ## Why it matters
-    `.cuda()` means the current GPU whatever `device` says. As soon as `device` is the CPU or another GPU, the two spellings
-    put things that belong together in two places, and the next operation raises `RuntimeError: Expected all tensors to be
-    on the same device`.
+    `.cuda()` means the current GPU whatever `device` says. As soon as `device` is the CPU or another GPU, the two
+    spellings put things that belong together in two places, and the next operation raises
+    `RuntimeError: Expected all tensors to be on the same device`.
 
     ## Example
     ```python
@@ -60,14 +50,15 @@ class MixedDevice(Rule):
 
     ## Fix safety
     Writes `.to(device)` with the device that is bound at that point, and `device=` into functions that make a tensor
-    (`torch.zeros(...).cuda()`). Safe for a `.cuda()` without index beside one device, and for an index that the device names
-    too. Unsafe when several devices are in reach, when the program chooses its current GPU itself, or when `device` has to be
-    defined first. An index
+    (`torch.zeros(...).cuda()`). Safe for a `.cuda()` without index beside one device, and for an index that the
+    device names too. Unsafe when several devices are in reach, when the program chooses its current GPU itself, or
+    when `device` has to be defined first. An index
     that the device does not name has to be changed by hand: `device` may be another GPU.
 
     ## Stays quiet when
     - the file uses only one of the two spellings;
-    - `.to(...)` changes the dtype or memory format, follows another tensor (`.to(x)`, `.to(x.device)`) or goes to the CPU;
+    - `.to(...)` changes the dtype or memory format, follows another tensor (`.to(x)`, `.to(x.device)`) or goes to
+      the CPU;
     - `cuda` is a package, a namespace (`torch.cuda`), a flag or an option;
     - the object's class defines `cuda` itself, or the call stands in such a method.
 
@@ -92,15 +83,15 @@ class MixedDevice(Rule):
             index = index_argument(call)
             message = (
                 text(
-                    "`{moved}` goes to the current GPU by `.cuda()`, while this file moves with `.to({device})`: where the two"
-                    " differ, the next operation fails",
+                    "`{moved}` goes to the current GPU by `.cuda()`, while this file moves with `.to({device})`: where"
+                    " the two differ, the next operation fails",
                     moved=moved,
                     device=usual,
                 )
                 if index is None
                 else text(
-                    "`{moved}` goes to `{index}` by `.cuda()`, while this file moves with `.to({device})`: where the two"
-                    " differ, the next operation fails",
+                    "`{moved}` goes to `{index}` by `.cuda()`, while this file moves with `.to({device})`: where the"
+                    " two differ, the next operation fails",
                     moved=moved,
                     index=_short(program.code(index)),
                     device=usual,
@@ -118,7 +109,7 @@ class MixedDevice(Rule):
             return self._without_device(program, call)
         if all(choice.place.number for choice in found):
             return self._beside_number(program, call, found[0])
-        best, sure = _best(program, call, found)
+        best, sure = meant(program, call, found)
         help = text("write `.to({device})`", device=best.text)
         if sure:
             return help, self._fix(program, call, best.text, help, Safety.SAFE)
@@ -183,27 +174,6 @@ class MixedDevice(Rule):
                 title, Safety.MANUAL, reason=text("the call is written in a way that cannot be changed automatically")
             )
         return Fix(title, safety, (*before, *edits), reason)
-
-
-def _best(program: Program, call: ast.Call, found: list[Choice]) -> tuple[Choice, bool]:
-    """The device to write, and whether it is surely the one that is meant."""
-    found = [choice for choice in found if not choice.place.number]
-    bound = [choice for choice in found if choice.distance < 4] or found
-    nearest = [choice for choice in bound if choice.distance == bound[0].distance]
-    best = next((choice for choice in nearest if choice.text == "device"), None) or _used_beside(program, call, nearest)
-    fixed = best.place.index not in (None, "none")
-    return best, len(bound) == 1 and not (fixed and sets_current_device(program))
-
-
-def _used_beside(program: Program, call: ast.Call, nearest: list[Choice]) -> Choice:
-    """Of several devices the one that the same function moves to."""
-    around = program.tree.function(call)
-    for other, device in moves(program):
-        if program.tree.function(other) is around or not isinstance(around, FUNCTIONS):
-            for choice in nearest:
-                if choice.text == program.code(device):
-                    return choice
-    return nearest[0]
 
 
 def _short(code: str) -> str:

@@ -14,16 +14,15 @@ from torchlint.semantics.checkpoints import (
     HUB_LOAD,
     JIT_LOAD,
     Load,
-    Use,
     is_published,
     is_round_trip,
     is_unmapped,
     loads,
     misplaced,
     misspelt,
-    use_of,
 )
-from torchlint.semantics.moves import choices
+from torchlint.semantics.device_choice import choices, location
+from torchlint.semantics.loaded import Use, use_of
 from torchlint.semantics.program import Program
 
 
@@ -36,8 +35,8 @@ class UnmappedLoad(Rule):
 
     ## Why it matters
     A checkpoint remembers the device of each tensor. Loading one from a GPU on a machine without that GPU raises
-    `RuntimeError: Attempting to deserialize object on a CUDA device`, and with several processes each of them first puts
-    everything on the GPU of the process that saved.
+    `RuntimeError: Attempting to deserialize object on a CUDA device`, and with several processes each of them first
+    puts everything on the GPU of the process that saved.
 
     ## Example
     ```python
@@ -57,14 +56,15 @@ class UnmappedLoad(Rule):
 
     ## Fix safety
     Adds `map_location` with a device that is bound before, else `"cpu"`. Safe when what is loaded only reaches
-    `load_state_dict`, which copies it to where the module lives. Unsafe when a whole model or tensors are used directly or
-    handed on, because they then live on that device. A `map_location` given to `load_state_dict` by mistake is moved to the
-    load. A misspelt keyword has to be renamed by hand.
+    `load_state_dict`, which copies it to where the module lives. Unsafe when a whole model or tensors are used
+    directly or handed on, because they then live on that device. A `map_location` given to `load_state_dict` by
+    mistake is moved to the load. A misspelt keyword has to be renamed by hand.
 
     ## Stays quiet when
     - the location is given by keyword, by position, or possibly through `**kwargs`;
     - its value is a parameter or computed;
-    - `load` belongs to another library, an object or the project (`np.load`, `pickle.load`, `trainer.load`, `torch.hub.load`);
+    - `load` belongs to another library, an object or the project (`np.load`, `pickle.load`, `trainer.load`,
+      `torch.hub.load`);
     - the file replaces `torch.load` by a function of its own;
     - a buffer is read back that the same function has just saved to;
     - published weights are downloaded from PyTorch's own servers, or the address is not written in the file.
@@ -97,7 +97,7 @@ class UnmappedLoad(Rule):
         if stray is not None:
             return self._move(program, load, call, *stray)
         message = _message(load.kind, call)
-        device = _device(program, load)
+        device = location(program, load.call) or '"cpu"'
         help = text("pass `map_location={device}`", device=device)
         return message, help, self._add(program, load, device, help)
 
@@ -144,7 +144,7 @@ class UnmappedLoad(Rule):
         self, program: Program, load: Load, call: str, wrong: str, word: ast.keyword
     ) -> tuple[Text, Text, Fix | None]:
         message = text(
-            "`{call}` has no parameter `{wrong}`: the load fails while it reads the file, and its tensors are not mapped",
+            "`{call}` has no parameter `{wrong}`: the load fails as it reads the file, and its tensors are not mapped",
             call=call,
             wrong=wrong,
         )
@@ -164,19 +164,19 @@ def _means_the_same(program: Program, load: Load, value: ast.expr) -> bool:
 def _message(kind: str, call: str) -> Text:
     if kind == JIT_LOAD:
         return text(
-            "`{call}` without `map_location` puts the archive back on the device it was saved from: one from a GPU does not load"
-            " on a machine without that GPU",
+            "`{call}` without `map_location` puts the archive back on the device it was saved from: one from a GPU does"
+            " not load on a machine without that GPU",
             call=call,
         )
     if kind == HUB_LOAD:
         return text(
-            "`{call}` without `map_location` puts the downloaded tensors on the device they were saved from: weights from a GPU"
-            " do not load on a machine without one",
+            "`{call}` without `map_location` puts the downloaded tensors on the device they were saved from: weights"
+            " from a GPU do not load on a machine without one",
             call=call,
         )
     return text(
-        "`{call}` without `map_location` puts every tensor back on the device it was saved from: a checkpoint from a GPU does not"
-        " load on a machine without that GPU",
+        "`{call}` without `map_location` puts every tensor back on the device it was saved from: a checkpoint from a"
+        " GPU does not load on a machine without that GPU",
         call=call,
     )
 
@@ -184,12 +184,3 @@ def _message(kind: str, call: str) -> Text:
 def _named_only(call: ast.Call) -> bool:
     """Whether all unpacked arguments are ``**`` ones, whose keys are known when the rule reports."""
     return not any(isinstance(arg, ast.Starred) for arg in call.args)
-
-
-def _device(program: Program, load: Load) -> str:
-    """The one device that is bound at the load, else the CPU."""
-    found = [c for c in choices(program, load.call) if not c.place.number and c.distance < 4]
-    nearest = [c for c in found if c.distance == found[0].distance]
-    if any(c.text == "device" for c in nearest):
-        return "device"
-    return nearest[0].text if len(nearest) == 1 else '"cpu"'

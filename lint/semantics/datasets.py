@@ -25,16 +25,17 @@ WRAPPERS = {
 }  # fmt: skip
 _IN_MEMORY = ("torch.utils.data.TensorDataset",)
 _ARRAYS = (
-    "numpy.array", "numpy.asarray", "numpy.arange", "numpy.zeros", "numpy.ones", "numpy.load", "numpy.loadtxt", "numpy.genfromtxt",
-    "numpy.stack", "numpy.concatenate", "numpy.vstack", "numpy.hstack", "numpy.linspace",
+    "numpy.array", "numpy.asarray", "numpy.arange", "numpy.zeros", "numpy.ones", "numpy.load", "numpy.loadtxt",
+    "numpy.genfromtxt", "numpy.stack", "numpy.concatenate", "numpy.vstack", "numpy.hstack", "numpy.linspace",
 )  # fmt: skip
 _TENSORS = (
-    "tensor", "as_tensor", "from_numpy", "zeros", "ones", "full", "empty", "rand", "randn", "randint", "randperm", "arange",
-    "linspace", "eye", "cat", "stack", "normal", "Tensor", "FloatTensor", "LongTensor",
+    "tensor", "as_tensor", "from_numpy", "zeros", "ones", "full", "empty", "rand", "randn", "randint", "randperm",
+    "arange", "linspace", "eye", "cat", "stack", "normal", "Tensor", "FloatTensor", "LongTensor",
 )  # fmt: skip
 _ARRAY_METHODS = frozenset({
-    "float", "long", "double", "half", "int", "to", "type", "clone", "detach", "view", "reshape", "astype", "unsqueeze", "squeeze",
-    "permute", "transpose", "flatten", "sum", "mean", "numpy", "cpu", "cuda", "contiguous", "copy", "round", "argmax",
+    "float", "long", "double", "half", "int", "to", "type", "clone", "detach", "view", "reshape", "astype", "unsqueeze",
+    "squeeze", "permute", "transpose", "flatten", "sum", "mean", "numpy", "cpu", "cuda", "contiguous", "copy",
+    "round", "argmax",
 })  # fmt: skip
 _BUILDERS = ("builtins.list", "builtins.tuple", "builtins.sorted", "builtins.range")
 
@@ -160,12 +161,16 @@ def _attribute_in_memory(program: Program, expr: ast.Attribute, depth: int) -> b
 
 
 def _assigned_in_memory(program: Program, value: ast.expr, depth: int) -> bool:
-    """Like :func:`in_memory` for the right side of an attribute, which may be one of several that an unpacking gives."""
+    """Like :func:`in_memory` for the right side of an attribute, which may be one of several that an unpacking
+    gives.
+    """
     return in_memory(program, value, depth)
 
 
 def _class_in_memory(program: Program, call: ast.Call, owner: Definition, depth: int) -> bool:
-    """Whether a dataset class of the project only indexes tensors, arrays or lists that it was visibly given or made."""
+    """Whether a dataset class of the project only indexes tensors, arrays or lists that it was visibly given or
+    made.
+    """
     if outside_data(owner):
         return False
     getter = method(owner, "__getitem__")
@@ -223,7 +228,9 @@ def _held(program: Program, owner: Definition, name: str, given: dict[str, ast.e
 
 
 def dataset_class(program: Program, expr: ast.expr, depth: int = 6) -> tuple[Definition, ast.Call] | None:
-    """The class of the project that a dataset expression builds, looked up through wrappers and splits, and the call."""
+    """The class of the project that a dataset expression builds, looked up through wrappers and splits, and the
+    call.
+    """
     if depth == 0:
         return None
     for value in program.values.alternatives(expr):

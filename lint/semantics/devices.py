@@ -45,9 +45,10 @@ _NUMBERS = ("torch.cuda.current_device", "torch.accelerator.current_device_index
 class Place:
     """What is known of a value used as a device.
 
-    ``device`` is set when it certainly or by every sign is one, ``cpu`` when it certainly is the CPU, ``number`` when it may be a
-    bare index (``torch.load`` takes none), ``index`` is the dump of the index expression it names (``"none"`` for the current
-    device of its kind, None when that is not known), ``follows`` when it is where another tensor lives.
+    ``device`` is set when it certainly or by every sign is one, ``cpu`` when it certainly is the CPU, ``number``
+    when it may be a bare index (``torch.load`` takes none), ``index`` is the dump of the index expression it names
+    (``"none"`` for the current device of its kind, None when that is not known), ``follows`` when it is where
+    another tensor lives.
     """
 
     device: bool = False

@@ -34,7 +34,9 @@ def under_main_guard(program: Program, node: ast.AST) -> bool:
 
 
 def runs_on_import(program: Program, node: ast.AST) -> bool:
-    """Whether a node runs when the module is imported: at module level, or in a function called from there (in this file)."""
+    """Whether a node runs when the module is imported: at module level, or in a function called from there (in this
+    file).
+    """
     function = program.tree.function(node)
     if function is None:
         return not under_main_guard(program, node)
@@ -98,7 +100,8 @@ def _targets(program: Program, call: ast.Call, methods: dict[str, list[FunctionN
 def iterated_on_import(program: Program, call: ast.Call) -> bool:
     """Whether unguarded module-level code may iterate over what a call builds.
 
-    That is so when the call itself runs on import and its result is used there, or is used in a function called from there.
+    That is so when the call itself runs on import and its result is used there, or is used in a function called from
+    there.
     """
     if not runs_on_import(program, call):
         return False

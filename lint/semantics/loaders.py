@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torchlint.semantics.classes import definition, is_subclass, lineage, method
+from torchlint.semantics.classes import definition, is_subclass, method
 from torchlint.semantics.names import UNKNOWN as NO_NAME
 from torchlint.semantics.project import Definition
 from torchlint.semantics.tree import FunctionNode, walk
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 DATA_LOADER = "torch.utils.data.DataLoader"
 WORKERS_POSITION = 5
 _PARAMETERS = (
-    "dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory", "drop_last",
-    "timeout", "worker_init_fn",
+    "dataset", "batch_size", "shuffle", "sampler", "batch_sampler", "num_workers", "collate_fn", "pin_memory",
+    "drop_last", "timeout", "worker_init_fn",
 )  # fmt: skip
 
 
@@ -28,8 +28,8 @@ _PARAMETERS = (
 class Loader:
     """A call that builds a loader.
 
-    ``workers`` is what may arrive as ``num_workers``; ``zeros`` are the expressions in which a count of 0 is written, empty when
-    it is left out on every path.
+    ``workers`` is what may arrive as ``num_workers``; ``zeros`` are the expressions in which a count of 0 is
+    written, empty when it is left out on every path.
     """
 
     call: ast.Call
@@ -39,7 +39,9 @@ class Loader:
 
 
 def loaders(program: Program) -> Iterator[Loader]:
-    """The loaders a file builds, in source order; a class held in a variable counts when every value of it is a loader."""
+    """The loaders a file builds, in source order; a class held in a variable counts when every value of it is a
+    loader.
+    """
     for call in program.tree.calls:
         if is_loader_class(program, call.func):
             workers = program.values.argument(call, "num_workers", WORKERS_POSITION)
@@ -90,8 +92,6 @@ def _is_plain_subclass(owner: Definition) -> bool:
     if is_subclass(owner, DATA_LOADER) is not True:
         return False
     constructor = method(owner, "__init__")
-    if any(cls.node.name == "DataLoader" and cls.node.bases == [] for cls in lineage(owner)):
-        return False
     return constructor is None or _passes_on(constructor.node)
 
 
@@ -116,13 +116,17 @@ def _is_name(expr: ast.expr, name: str) -> bool:
 
 
 def loader_argument(program: Program, call: ast.Call, name: str) -> ast.expr | None:
-    """The one expression a loader gets for a parameter; None when it is left out, unknown or not the same on every path."""
+    """The one expression a loader gets for a parameter; None when it is left out, unknown or not the same on every
+    path.
+    """
     values = program.values.argument(call, name, _PARAMETERS.index(name))
     return values[0] if len(values) == 1 and isinstance(values[0], ast.expr) else None
 
 
 def only_counts_workers(program: Program, zero: ast.expr) -> bool:
-    """Whether a written 0 serves as a number of workers and for nothing else, so that it may be replaced where it stands."""
+    """Whether a written 0 serves as a number of workers and for nothing else, so that it may be replaced where it
+    stands.
+    """
     parent = program.tree.parent(zero)
     if isinstance(parent, ast.keyword):
         return parent.arg == "num_workers"

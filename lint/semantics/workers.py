@@ -1,4 +1,6 @@
-"""What workers would break: datasets and loaders that cannot be handed to other processes, or would yield other samples."""
+"""What workers would break: datasets and loaders that cannot be handed to other processes, or would yield other
+samples.
+"""
 
 from __future__ import annotations
 
@@ -18,9 +20,9 @@ if TYPE_CHECKING:
 
 ITERABLE = ("torch.utils.data.IterableDataset",)
 _HANDLES = frozenset({
-    "builtins.open", "io.open", "gzip.open", "bz2.open", "lzma.open", "zipfile.ZipFile", "tarfile.open", "tarfile.TarFile",
-    "h5py.File", "tables.open_file", "sqlite3.connect", "lmdb.open", "lmdb.Environment", "netCDF4.Dataset", "cv2.VideoCapture",
-    "decord.VideoReader", "psycopg2.connect", "pymongo.MongoClient", "rasterio.open", "av.open", "pyodbc.connect",
+    "builtins.open", "io.open", "gzip.open", "bz2.open", "lzma.open", "zipfile.ZipFile", "tarfile.open",
+    "tarfile.TarFile", "h5py.File", "tables.open_file", "sqlite3.connect", "lmdb.open", "lmdb.Environment", "netCDF4.Dataset",
+    "cv2.VideoCapture", "decord.VideoReader", "psycopg2.connect", "pymongo.MongoClient", "rasterio.open", "av.open", "pyodbc.connect",
     "lmdb.Environment.begin", "shelve.open", "dbm.open", "openslide.OpenSlide", "mmap.mmap",
 })  # fmt: skip
 _LOCKS = ("threading.Lock", "threading.RLock", "multiprocessing.Pool", "concurrent.futures.ThreadPoolExecutor")
@@ -135,10 +137,7 @@ def _copies(expr: ast.Subscript) -> bool:
 
 
 def _is_on_gpu(program: Program, expr: ast.expr) -> bool:
-    for node in walk(expr):
-        if isinstance(node, ast.Call) and _moves_to_gpu(program, node):
-            return True
-    return False
+    return any(isinstance(node, ast.Call) and _moves_to_gpu(program, node) for node in walk(expr))
 
 
 def _moves_to_gpu(program: Program, call: ast.Call) -> bool:
@@ -202,7 +201,9 @@ def _own_attribute(target: ast.expr, instance: str | None) -> str | None:
 
 
 def _unpicklable(program: Program, expr: ast.expr, depth: int) -> str | None:
-    """The lambda, or the function or class defined inside a function, that an expression keeps; None when it shows none."""
+    """The lambda, or the function or class defined inside a function, that an expression keeps; None when it shows
+    none.
+    """
     if depth == 0:
         return None
     if isinstance(expr, ast.Lambda):
