@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Executor
+from typing import TYPE_CHECKING
 
-from torchlint import workers
 from torchlint.files import cannot_read, read
 from torchlint.findings import Problem
 from torchlint.source import SourceError
 from torchlint.tasks import FileResult, Store, Task, check_all
+
+if TYPE_CHECKING:
+    from concurrent.futures import Executor
 
 PARALLEL_BYTES = 1_500_000  # below this much source to parse, one process is done before a second has started
 
@@ -40,9 +42,13 @@ def run(
     progress(len(ready))
     pending = [tasks[index] for index in waiting]
     if executor is not None:
-        checked = workers.in_executor(pending, sizes, executor, store)
+        from torchlint.workers import in_executor
+
+        checked = in_executor(pending, sizes, executor, store)
     elif jobs > 1 and len(pending) > 1 and sum(sizes) >= PARALLEL_BYTES:
-        checked = workers.in_processes(pending, sizes, jobs, store)
+        from torchlint.workers import in_processes
+
+        checked = in_processes(pending, sizes, jobs, store)
     else:
         checked = check_all(pending, store)
     position = 0
