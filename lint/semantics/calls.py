@@ -478,7 +478,7 @@ class Caller:
                 result = self.follow(value, node, state, frame)
             elif value is not None and objects(value):
                 ran |= objects(value)
-            elif value is None and obj.kind == "self" and name not in FORWARD_METHODS and name not in MODULE_METHODS and name not in ("train", "to"):
+            elif value is None and name not in FORWARD_METHODS and name not in MODULE_METHODS and name not in ("train", "to"):
                 owner = self.class_of(obj)
                 if owner is not None and classes.attribute_values(owner, name):
                     ran |= frozenset({make("attr", obj.node, obj.program, name, obj)})

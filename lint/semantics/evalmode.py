@@ -220,6 +220,8 @@ def dependence(obj: Obj) -> Dependence:
     if obj.kind == "attr" and obj.base is not None:
         holder = _class_of(obj.base)
         if holder is not None:
+            if layers.of_class(holder) is Dependence.INDEPENDENT:
+                return Dependence.INDEPENDENT
             values = classes.attribute_values(holder, obj.name)
             if values:
                 return max(layers.of_expression(p, v) for p, v in values)
