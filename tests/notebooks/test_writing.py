@@ -112,7 +112,8 @@ def value(spelling: str) -> str:
 
 def split(layout: Layout, raw: bytes, around: list[str]) -> list[str]:
     """The spellings of the sources in ``raw``; fails when anything around them has changed."""
-    text = raw.removeprefix(codecs.BOM_UTF8 if layout.bom else b"").decode()
+    assert raw.startswith(codecs.BOM_UTF8) == layout.bom
+    text = raw.removeprefix(codecs.BOM_UTF8).decode()
     assert text.startswith(around[0])
     text = text[len(around[0]) :]
     spellings: list[str] = []
@@ -193,6 +194,14 @@ def test_new_lines_are_items_in_the_layout_of_the_file() -> None:
     written = write_back(source, [Edit(6, 6, "import os\n"), Edit(11, 11, "\nc = 3")])
     lines = [b'    "a = 1\\n"', b'    "import os\\n"', b'    "b = 2\\n"', b'    "c = 3"']
     assert written == head + b",\n".join(lines) + tail
+
+
+def test_a_list_keeps_its_own_layout() -> None:
+    compact, wide = b'["a\\n","b"]', b'[\n "c\\n" ,\n "d"]'
+    raw = b'{"cells": [{"cell_type": "code", "source": %b}, {"cell_type": "code", "source": %b}], "nbformat": 4}'
+    source = read_notebook("a.ipynb", raw % (compact, wide))
+    written = write_back(source, [Edit(3, 3, "\nx"), Edit(7, 7, "\ny")])
+    assert written == raw % (b'["a\\n","b\\n","x"]', b'[\n "c\\n" ,\n "d\\n" ,\n "y"]')
 
 
 def test_a_deleted_line_takes_its_item_with_it() -> None:
