@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from torchlint.findings import Problem
 from torchlint.tasks import FileResult, Store, Task, check_all
 
-CHUNK_BYTES = 150_000  # what one message to a worker holds: enough to hide its cost, little enough to share evenly
+CHUNK_BYTES = 40_000  # what one message to a worker holds: enough to hide its cost, little enough to share evenly
 _AHEAD = 4  # chunks in flight for each worker: memory stays flat however many files there are
 
 
