@@ -56,7 +56,7 @@ def place_of(source: Source, tree: Tree, statement: ast.stmt) -> Place:
 
 
 def is_elif(source: Source, place: Place) -> bool:
-    """Whether a statement is the ``elif`` of another: nothing can stand beside it in the ``else`` branch it makes up."""
+    """Whether a statement is the ``elif`` of another, in whose ``else`` branch nothing can stand beside it."""
     return isinstance(place.statement, ast.If) and source.text.startswith("elif", place.start)
 
 
