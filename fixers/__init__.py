@@ -13,6 +13,7 @@ of several verbs for one finding are simply added up: ``(*imported.edits, *added
                        ``assign_result``, ``add_decorator``, ``wrap_in_block``
 ``modes``              ``surround_with_mode``, ``insert_before_each_exit``, ``fresh_name``
 ``tags``               ``add_prefix``, ``replace_in_tag``, ``set_literal``, ``add_field``
+``device_definition``  ``define_device``: the one device of a module
 ``imports``            ``add_import``: an ``Import`` with its edits and the name to use
 ``apply``              ``apply_round``: many fixes over one text; ``Composer``: several rounds told as one list of edits
 =====================  ================================================================================================
