@@ -27,11 +27,11 @@ class SmallNet(nn.Module):
     def __init__(self, channels: int, size: int, classes: int, *, plain: bool = False) -> None:
         super().__init__()
         self.features = nn.Sequential(
-            nn.Conv2d(channels, 32, kernel_size=3, padding=1),
-            nn.Identity() if plain else nn.BatchNorm2d(32),
+            nn.Conv2d(channels, 24, kernel_size=3, padding=1),
+            nn.Identity() if plain else nn.BatchNorm2d(24),
             nn.ReLU(),
-            nn.Conv2d(32, 64, kernel_size=3, padding=1),
-            nn.Identity() if plain else nn.BatchNorm2d(64),
+            nn.Conv2d(24, 48, kernel_size=3, padding=1),
+            nn.Identity() if plain else nn.BatchNorm2d(48),
             nn.ReLU(),
             nn.MaxPool2d(size // 4),  # not adaptive pooling: that has no deterministic backward on CUDA
         )
@@ -39,7 +39,7 @@ class SmallNet(nn.Module):
         self.head = nn.Sequential(
             nn.Flatten(),
             nn.Identity() if plain else nn.Dropout(0.25),
-            nn.Linear(64 * cells * cells, classes),
+            nn.Linear(48 * cells * cells, classes),
         )
 
     def forward(self, images: torch.Tensor) -> torch.Tensor:

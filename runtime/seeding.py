@@ -34,8 +34,8 @@ def rng_state(device: torch.device) -> dict[str, Any]:
     version, internal, gauss = random.getstate()
     name, keys, position, has_gauss, cached = np.random.get_state(legacy=True)
     state: dict[str, Any] = {
-        "python": [version, list(internal), gauss],
-        "numpy": [str(name), keys.tolist(), int(position), int(has_gauss), float(cached)],  # type: ignore[union-attr]
+        "python": [version, torch.tensor(internal), gauss],
+        "numpy": [str(name), torch.from_numpy(np.asarray(keys, dtype=np.int64)), int(position), int(has_gauss), float(cached)],
         "torch": torch.get_rng_state(),
     }
     if device.type != "cpu":
@@ -46,9 +46,9 @@ def rng_state(device: torch.device) -> dict[str, Any]:
 def set_rng_state(state: dict[str, Any], device: torch.device) -> None:
     """Put the generators back. A checkpoint from another kind of device leaves this device's generator as seeded."""
     version, internal, gauss = state["python"]
-    random.setstate((version, tuple(internal), gauss))
+    random.setstate((version, tuple(internal.tolist()), gauss))
     name, keys, position, has_gauss, cached = state["numpy"]
-    np.random.set_state((name, np.array(keys, dtype=np.uint32), position, has_gauss, cached))
+    np.random.set_state((name, keys.numpy().astype(np.uint32), position, has_gauss, cached))
     torch.set_rng_state(state["torch"])
     if device.type != "cpu" and "device" in state:
         torch.get_device_module(device).set_rng_state(state["device"])

@@ -6,14 +6,13 @@ import os
 import sys
 from pathlib import Path
 
-# Idle OpenMP threads spin and take the cores from the process that has work; set before torch is imported.
-os.environ["OMP_NUM_THREADS"] = "1"
-sys.path.insert(0, str(Path(__file__).parent))
+import pytest
+import torch
 
-import pytest  # noqa: E402
-import torch  # noqa: E402
-
+# Idle OpenMP threads spin and take the cores from the process that has work.
 torch.set_num_threads(1)
+os.environ["OMP_NUM_THREADS"] = "1"  # for the processes that tests start
+sys.path.insert(0, str(Path(__file__).parent))
 
 
 @pytest.fixture(scope="session")

@@ -43,14 +43,22 @@ def complete(out: Path, workers: int, plants: list[Plant]) -> int:
 @pytest.mark.parametrize(("workers", "seed"), [(0, 1), (0, 2), (2, 3), (2, 4)])
 def test_killed_at_random_moments(uninterrupted: Path, tmp_path: Path, workers: int, seed: int) -> None:
     moments = random.Random(seed)
-    plants = [("kill_after", (moments.uniform(0.05, 1.0),)) for _ in range(6)]
+    plants = [("kill_after", (moments.uniform(0.05, 1.0),)) for _ in range(4)]
     complete(tmp_path / "run", workers, plants)
     assert_same_run(tmp_path / "run", uninterrupted)
 
 
-@pytest.mark.parametrize("workers", [0, 2])
 @pytest.mark.parametrize(
-    "point", ["half written", "before fsync", "before replace", "after replace", "before link", "after link"]
+    ("point", "workers"),
+    [
+        ("half written", 0),
+        ("half written", 2),
+        ("before fsync", 2),
+        ("before replace", 0),
+        ("after replace", 2),
+        ("before link", 0),
+        ("after link", 0),
+    ],
 )
 def test_killed_in_mid_save(uninterrupted: Path, tmp_path: Path, point: str, workers: int) -> None:
     """Each point of a save, twice: early, and again at a random later one, so that old checkpoints are there too."""

@@ -16,7 +16,15 @@ from typing import Any
 
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
-    ["torch.utils.tensorboard", "torchlint.runtime.launch", "torchlint.runtime.inspection", "matplotlib.figure"]
+    [
+        "torchlint.runtime.launch",
+        "torchlint.runtime.export",
+        "torchlint.runtime.inspection",
+        "torch.utils.tensorboard",
+        "torch._dynamo",  # the first optimizer imports it, which takes longer than a short training
+        "matplotlib.figure",
+        "matplotlib.backends.backend_agg",
+    ]
 )
 Plant = tuple[str, tuple[Any, ...]]  # a function of runtime_support.plants and its arguments
 

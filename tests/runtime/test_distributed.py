@@ -1,0 +1,102 @@
+"""Several processes are one run: the same result, every sample once, one writer, and a visible end when one crashes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+import torch
+from runtime_support.comparing import points
+from runtime_support.launching import run, start_ranks
+
+from torchlint.runtime.checkpoint import load
+
+PLAIN = ["--model", "plain", "--epochs", "2", "--batch-size", "128"]
+SUPPORT = Path(__file__).parent / "runtime_support"
+
+
+def torchrun(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """What a user types, on two processes."""
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    env = {**os.environ, "OMP_NUM_THREADS": "1"}
+    return subprocess.run([*launcher, *arguments], capture_output=True, text=True, env=env, timeout=300, check=False)
+
+
+@pytest.fixture(scope="session")
+def one_process(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("one") / "run"
+    result = run(["train", *PLAIN, "--out", str(out)])
+    assert result.code == 0, result.text
+    return out
+
+
+def assert_equal_up_to_rounding(one: Path, other: Path) -> None:
+    """Sums over two halves round differently from one sum; beyond that nothing may differ."""
+    mine, theirs = load(one / "checkpoints" / "last.pt"), load(other / "checkpoints" / "last.pt")
+    for name, tensor in mine["model"].items():
+        torch.testing.assert_close(theirs["model"][name], tensor, rtol=1e-3, atol=1e-5)
+    lines = [(folder / "metrics.jsonl").read_text().splitlines() for folder in (one, other)]
+    for row, row_of_other in zip(*([json.loads(line) for line in part] for part in lines), strict=True):
+        assert row["step"] == row_of_other["step"]
+        for phase in ("train", "val"):
+            assert row_of_other[phase]["loss"] == pytest.approx(row[phase]["loss"], rel=1e-4)
+            assert row_of_other[phase]["accuracy"] == pytest.approx(row[phase]["accuracy"], abs=2 / 359)
+    assert points(one).keys() == points(other).keys()
+
+
+def test_torchrun_equals_one_process(one_process: Path, tmp_path: Path) -> None:
+    out = tmp_path / "two"
+    done = torchrun(["-m", "torchlint.runtime", "train", *PLAIN, "--out", str(out)])
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.count("epoch   2/2") == 1  # rank 0 alone prints
+    assert "2 processes" in done.stdout
+    assert len(list((out / "tensorboard").glob("events*"))) == 2  # rank 0's writer and its hyperparameters
+    assert_equal_up_to_rounding(one_process, out)
+
+
+def test_accumulation_on_two_ranks(one_process: Path, tmp_path: Path) -> None:
+    """Gradients are exchanged in the last part only, and still add up."""
+    out = tmp_path / "two"
+    results = [rank.result() for rank in start_ranks(["train", *PLAIN, "--accumulate", "2", "--out", str(out)], 2)]
+    assert [result.code for result in results] == [0, 0], results
+    assert_equal_up_to_rounding(one_process, out)
+
+
+def test_evaluation_on_three_ranks_counts_every_sample_once(one_process: Path) -> None:
+    """359 samples do not divide by 3; a padding sampler would count some twice."""
+    best = str(one_process / "checkpoints" / "best.pt")
+    single = run(["evaluate", best, "--batch-size", "50"])
+    ranks = [rank.result() for rank in start_ranks(["evaluate", best, "--batch-size", "50"], 3)]
+    assert [result.code for result in ranks] == [0, 0, 0]
+    assert "over 359 samples" in single.text
+    assert ranks[0].text == single.text
+    assert ranks[1].text == ranks[2].text == ""
+
+
+def test_crashed_rank_ends_the_job_visibly(tmp_path: Path) -> None:
+    done = torchrun([str(SUPPORT / "crash_on_rank_1.py"), "train", *PLAIN, "--out", str(tmp_path / "run")])
+    assert done.returncode != 0
+    assert "RuntimeError: planted crash" in done.stderr
+
+
+def test_user_error_is_said_once(tmp_path: Path) -> None:
+    """All ranks meet the same full folder; rank 0 says so, the others leave with it."""
+    (tmp_path / "notes.txt").write_text("mine")
+    results = [rank.result() for rank in start_ranks(["train", *PLAIN, "--out", str(tmp_path)], 2)]
+    assert [result.code for result in results] == [2, 2]
+    errors = [line for result in results for line in result.text.splitlines() if "error" in line]
+    assert len(errors) == 1
+    assert "holds notes.txt, which is no run" in errors[0]
+
+
+def test_batch_must_divide_over_processes(tmp_path: Path) -> None:
+    results = [
+        rank.result() for rank in start_ranks(["train", "--batch-size", "31", "--out", str(tmp_path / "run")], 2)
+    ]
+    assert [result.code for result in results] == [2, 2]
+    assert "--batch-size 31: must be a multiple of 2 processes" in results[0].text
