@@ -27,16 +27,21 @@ def command(name: str) -> click.Command:
     """A command that forwards everything behind its name."""
     extra = SERVER if name == "server" else RUNTIME
 
-    @click.command(
-        name,
-        context_settings={"ignore_unknown_options": True, "allow_extra_args": True, "help_option_names": []},
-        add_help_option=False,
-    )
-    @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
-    def forward(arguments: tuple[str, ...]) -> int:
-        return run(extra, name, list(arguments))
+    @click.command(name, cls=Untouched)
+    @click.pass_context
+    def forward(context: click.Context) -> int:
+        return run(extra, name, context.args)
 
     return forward
+
+
+class Untouched(click.Command):
+    """A command that reads nothing of its arguments, ``--help`` and ``--`` included."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Leave them all to the other side."""
+        ctx.args = list(args)
+        return ctx.args
 
 
 def run(extra: Extra, name: str, arguments: list[str]) -> int:
