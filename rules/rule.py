@@ -10,6 +10,7 @@ import pkgutil
 import re
 from collections.abc import Iterator
 from functools import lru_cache
+from types import GenericAlias
 from typing import ClassVar
 
 from torchlint.findings import Finding, Fix, Severity, Span, Text
@@ -89,6 +90,7 @@ def rules_in(module: object) -> list[type[Rule]]:
         value
         for value in vars(module).values()
         if isinstance(value, type)
+        and not isinstance(value, GenericAlias)  # such as list[int], which Python 3.10 takes for a class
         and issubclass(value, Rule)
         and not inspect.isabstract(value)
         and value.__module__ == getattr(module, "__name__", None)
