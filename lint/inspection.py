@@ -51,7 +51,8 @@ def _unused(
     from torchlint.unused_suppression import UnusedSuppression, unused
 
     ours = UnusedSuppression
-    if not any(rule.code == ours.code for rule in rules) or not ours.screen.search(source.raw):
+    raw = source.text.encode("utf-8", "surrogatepass") if source.cells else source.raw
+    if not any(rule.code == ours.code for rule in rules) or not ours.screen.search(raw):
         return []
     enabled = {word for rule in rules for word in (rule.code, rule.name)} - {ours.code, ours.name}
     names = {word for known in available_rules() for word in (known.code, known.name)} | enabled

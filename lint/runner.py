@@ -39,10 +39,10 @@ def run(
         result, size = _first_look(task, store)
         if result is not None:
             ready[index] = result
+            progress(1)
         else:
             waiting.append(index)
             sizes.append(size)
-    progress(len(ready))
     pending = [tasks[index] for index in waiting]
     if executor is not None:
         from torchlint.workers import in_executor
