@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import importlib.util
 import re
 import subprocess
@@ -82,3 +83,10 @@ def test_configuration_page_names_every_key_and_option() -> None:
     options = [f"`{option}`" for parameter in check.params for option in parameter.opts if option.startswith("--")]
     missing = [word for word in keys + options if word not in page]
     assert not missing, f"docs/configuration.md says nothing of {', '.join(missing)}"
+
+
+def test_examples_of_the_python_interface_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    failed, tried = doctest.testfile(str(ROOT / "docs" / "api.md"), module_relative=False)
+    assert tried > 5
+    assert not failed
