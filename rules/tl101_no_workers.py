@@ -16,6 +16,7 @@ from torchlint.semantics.datasets import in_memory
 from torchlint.semantics.guards import iterated_on_import
 from torchlint.semantics.loaders import WORKERS_POSITION, Loader, loader_argument, loaders, only_counts_workers
 from torchlint.semantics.program import Program
+from torchlint.semantics.values import ABSENT
 from torchlint.semantics.workers import Hazard, hazards
 
 
@@ -150,7 +151,7 @@ class NoWorkers(Rule):
                 source, tree, call, "num_workers", value, position=WORKERS_POSITION,
                 allow_unpacking=not any(isinstance(arg, ast.Starred) for arg in call.args),
             )  # fmt: skip
-        if shared or len(loader.workers) != len(loader.zeros):
+        if shared or ABSENT in loader.workers:
             return None
         edits: list[Edits | None] = [replace_expression(source, tree, zero, value) for zero in loader.zeros]
         return None if any(e is None for e in edits) else tuple(edit for e in edits if e for edit in e)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from typing import TYPE_CHECKING
 
 from torchlint.semantics.classes import (
@@ -28,10 +29,9 @@ _ARRAYS = (
     "numpy.array", "numpy.asarray", "numpy.arange", "numpy.zeros", "numpy.ones", "numpy.load", "numpy.loadtxt",
     "numpy.genfromtxt", "numpy.stack", "numpy.concatenate", "numpy.vstack", "numpy.hstack", "numpy.linspace",
 )  # fmt: skip
-_TENSORS = (
-    "tensor", "as_tensor", "from_numpy", "zeros", "ones", "full", "empty", "rand", "randn", "randint", "randperm",
-    "arange", "linspace", "eye", "cat", "stack", "normal", "Tensor", "FloatTensor", "LongTensor",
-)  # fmt: skip
+_NO_TENSOR = re.compile(
+    r"torch\.(?:load|compile|device|dtype|Generator|Size|is_\w+|get_\w+|set_\w+|\w+_grad\w*|[A-Z]\w*Storage)$"
+)
 _ARRAY_METHODS = frozenset({
     "float", "long", "double", "half", "int", "to", "type", "clone", "detach", "view", "reshape", "astype", "unsqueeze",
     "squeeze", "permute", "transpose", "flatten", "sum", "mean", "numpy", "cpu", "cuda", "contiguous", "copy",
@@ -68,7 +68,7 @@ def _call_in_memory(program: Program, call: ast.Call, depth: int) -> bool:
     if names.matches(call.func, *_IN_MEMORY, *_BUILDERS):
         return True
     dotted = names.one(call.func) or ""
-    if dotted.startswith("torch.") and dotted.rpartition(".")[2] in _TENSORS and dotted.count(".") == 1:
+    if _makes_tensor(dotted):
         return True
     if dotted in _ARRAYS or dotted.startswith("numpy.random."):
         return not any(word.arg == "mmap_mode" for word in call.keywords)
@@ -88,6 +88,11 @@ def _call_in_memory(program: Program, call: ast.Call, depth: int) -> bool:
     return bool(own) and all(
         not isinstance(value, ast.Tuple) and in_memory(found.program, value, depth - 1) for value in own
     )
+
+
+def _makes_tensor(dotted: str) -> bool:
+    """Whether a function of torch itself gives a tensor."""
+    return dotted.startswith("torch.") and dotted.count(".") == 1 and _NO_TENSOR.match(dotted) is None
 
 
 def _name_in_memory(program: Program, name: ast.Name, depth: int) -> bool:
@@ -199,18 +204,9 @@ def outside_data(owner: Definition) -> bool:
 
 def _is_cheap(program: Program, call: ast.Call) -> bool:
     dotted = program.names.one(call.func) or ""
-    if dotted in ("builtins.len", "builtins.int", "builtins.float", "builtins.slice") or (
-        dotted.startswith("torch.") and dotted[6:] in _TENSORS
-    ):
+    if dotted in ("builtins.len", "builtins.int", "builtins.float", "builtins.slice") or _makes_tensor(dotted):
         return True
-    return isinstance(call.func, ast.Attribute) and call.func.attr in (
-        "float",
-        "long",
-        "int",
-        "unsqueeze",
-        "item",
-        "squeeze",
-    )
+    return isinstance(call.func, ast.Attribute) and call.func.attr in (*_ARRAY_METHODS, "item", "size")
 
 
 def _held(program: Program, owner: Definition, name: str, given: dict[str, ast.expr], depth: int) -> bool:

@@ -236,22 +236,18 @@ def is_free(program: Program, name: str, at: ast.AST) -> bool:
 def meant(program: Program, at: ast.AST, found: list[Choice]) -> tuple[Choice, bool]:
     """Of several devices the one that is most likely meant, and whether it surely is.
 
-    ``found`` must hold one that is not a bare index. It is not sure when several are bound, or when the file chooses
-    the current device itself and the device is another one by name.
+    ``found`` must hold one that is not a bare index. It is sure when it is the only one bound, or the only one that the
+    same function moves to; but not when the file chooses the current device itself and the device is another by name.
     """
     found = [choice for choice in found if not choice.place.number]
     bound = [choice for choice in found if choice.distance < INLINE] or found
-    nearest = [choice for choice in bound if choice.distance == bound[0].distance]
-    best = next((choice for choice in nearest if choice.text == "device"), None) or _used_beside(program, at, nearest)
-    fixed = best.place.index not in (None, "none")
-    return best, len(bound) == 1 and not (fixed and sets_current_device(program))
-
-
-def _used_beside(program: Program, at: ast.AST, nearest: list[Choice]) -> Choice:
-    """The device that the same function moves to."""
     around = program.tree.function(at)
-    beside = {program.code(device) for call, device in moves(program) if program.tree.function(call) is around}
-    return next((choice for choice in nearest if choice.text in beside), nearest[0])
+    texts = {program.code(device) for call, device in moves(program) if program.tree.function(call) is around}
+    beside = [choice for choice in bound if choice.text in texts]
+    nearest = beside or [choice for choice in bound if choice.distance == bound[0].distance]
+    best = next((choice for choice in nearest if choice.text == "device"), nearest[0])
+    fixed = best.place.index not in (None, "none")
+    return best, 1 in (len(bound), len(beside)) and not (fixed and sets_current_device(program))
 
 
 def location(program: Program, at: ast.AST) -> str | None:

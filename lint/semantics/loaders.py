@@ -64,26 +64,30 @@ def _zero(program: Program, value: Possible) -> tuple[ast.expr, ...] | None:
     return None
 
 
-def is_loader_class(program: Program, expr: ast.expr) -> bool:
+def is_loader_class(program: Program, expr: ast.expr, depth: int = 5) -> bool:
     """Whether an expression certainly is torch's class or a subclass in reach that adds no logic about workers."""
     names = program.names.of(expr)
     if names == {DATA_LOADER}:
         return True
-    if not names or any(_is_elsewhere(name) for name in names if name != DATA_LOADER):
+    if depth == 0 or not any(name in (NO_NAME, DATA_LOADER) or _is_in_project(name) for name in names):
         return False
-    values = program.values.alternatives(expr) if isinstance(expr, ast.Name) else (expr,)
-    return bool(values) and all(isinstance(value, ast.expr) and _is_class(program, value) for value in values)
-
-
-def _is_elsewhere(name: str) -> bool:
-    return name.startswith(("builtins.", "torch.", "numpy."))
-
-
-def _is_class(program: Program, expr: ast.expr) -> bool:
-    if program.names.matches(expr, DATA_LOADER):
-        return True
-    if program.names.one(expr) in (None, NO_NAME) and not isinstance(expr, ast.Name):
+    if isinstance(expr, ast.IfExp):
+        return all(is_loader_class(program, arm, depth - 1) for arm in (expr.body, expr.orelse))
+    if isinstance(expr, ast.Attribute):
+        return _is_subclass(program, expr)
+    if not isinstance(expr, ast.Name):
         return False
+    bindings = program.scopes.reaching(expr)
+    if bindings and all(b.kind == "assign" and b.value is not None for b in bindings):
+        return all(is_loader_class(program, b.value, depth - 1) for b in bindings if b.value is not None)
+    return _is_subclass(program, expr)
+
+
+def _is_in_project(name: str) -> bool:
+    return not name.startswith(("builtins.", "torch.", "numpy."))
+
+
+def _is_subclass(program: Program, expr: ast.expr) -> bool:
     found = definition(program, expr)
     return found is not None and isinstance(found.node, ast.ClassDef) and _is_plain_subclass(found)
 

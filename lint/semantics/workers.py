@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 ITERABLE = ("torch.utils.data.IterableDataset",)
 _HANDLES = frozenset({
     "builtins.open", "io.open", "gzip.open", "bz2.open", "lzma.open", "zipfile.ZipFile", "tarfile.open",
-    "tarfile.TarFile", "h5py.File", "tables.open_file", "sqlite3.connect", "lmdb.open", "lmdb.Environment", "netCDF4.Dataset",
-    "cv2.VideoCapture", "decord.VideoReader", "psycopg2.connect", "pymongo.MongoClient", "rasterio.open", "av.open", "pyodbc.connect",
+    "tarfile.TarFile", "h5py.File", "tables.open_file", "sqlite3.connect", "lmdb.open", "lmdb.Environment",
+    "netCDF4.Dataset", "cv2.VideoCapture", "decord.VideoReader", "psycopg2.connect", "pymongo.MongoClient",
+    "rasterio.open", "av.open", "pyodbc.connect",
     "lmdb.Environment.begin", "shelve.open", "dbm.open", "openslide.OpenSlide", "mmap.mmap",
 })  # fmt: skip
 _LOCKS = ("threading.Lock", "threading.RLock", "multiprocessing.Pool", "concurrent.futures.ThreadPoolExecutor")
