@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import pickle
 import re
-from collections.abc import Iterator
+import warnings
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, TypedDict, cast
+from typing import Any, TypeAlias, TypedDict, cast
 
 import torch
 
@@ -25,6 +26,7 @@ from torchlint.runtime.files import give_second_name, write_atomically
 
 KIND = "torchlint checkpoint"
 FORMAT = 1
+MapLocation: TypeAlias = "str | Callable[[Any, str], Any] | None"
 
 
 class RankState(TypedDict):
@@ -53,6 +55,17 @@ class State(TypedDict):
 
 class IncompleteCheckpoint(UserError):
     """A file that ends too early or is no checkpoint at all."""
+
+
+class RefusedCheckpoint(UserError):
+    """A file that needs more than plain data: `names` are the classes and functions loading it would call."""
+
+    def __init__(self, path: Path, names: list[str]) -> None:
+        self.names = names
+        super().__init__(
+            f"{path}: refused, because loading {', '.join(names)} could run code; "
+            "save plain data (tensors, numbers, strings, lists, dicts) instead"
+        )
 
 
 def save(folder: Path, state: State, *, keep: int, best: bool) -> None:
@@ -109,19 +122,18 @@ def load(path: Path) -> State:
     return cast(State, state)
 
 
-def read_plain(path: Path, map_location: str | None = "cpu") -> Any:
+def read_plain(path: Path, map_location: MapLocation = "cpu") -> Any:
     """What `torch.load` reads with `weights_only=True`; raises UserError in one line for whatever it will not read."""
     try:
-        return torch.load(path, map_location=map_location, weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # what they say about odd files is said below
+            return torch.load(path, map_location=map_location, weights_only=True)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
     except pickle.UnpicklingError as error:
         names = refused_globals(path, error)
         if names:
-            raise UserError(
-                f"{path}: refused, because loading {', '.join(names)} could run code; "
-                "save plain data (tensors, numbers, strings, lists, dicts) instead"
-            ) from error
+            raise RefusedCheckpoint(path, names) from error
         raise IncompleteCheckpoint(f"{path}: is damaged or not a checkpoint") from error
     except Exception as error:  # a damaged pickle can fail with any exception
         if "TorchScript" in str(error):

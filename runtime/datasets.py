@@ -95,6 +95,34 @@ def read_digits() -> tuple[torch.Tensor, torch.Tensor]:
     return torch.from_numpy(table[:, :64]).reshape(-1, 1, 8, 8) / 16, torch.from_numpy(table[:, 64]).long()
 
 
+class EncodedDigits(Dataset[Sample]):
+    """The embedded digits as PNG files of 128 pixels a side, decoded and cut for each sample, as photographs are."""
+
+    SIDE, CROP = 128, 112
+
+    def __init__(self) -> None:
+        from PIL import Image
+
+        images, labels = read_digits()
+        self.labels = labels.tolist()
+        self.files = []
+        for image in (images[:, 0] * 255).round().to(torch.uint8).numpy():
+            buffer = io.BytesIO()
+            Image.fromarray(image).resize((self.SIDE, self.SIDE)).save(buffer, "png", compress_level=1)
+            self.files.append(buffer.getvalue())
+
+    def __len__(self) -> int:
+        return len(self.files)
+
+    def __getitem__(self, index: int) -> Sample:
+        from PIL import Image
+
+        left, upper = torch.randint(self.SIDE - self.CROP + 1, (2,)).tolist()
+        with Image.open(io.BytesIO(self.files[index])) as file:
+            picture = file.convert("RGB").crop((left, upper, left + self.CROP, upper + self.CROP))
+        return torch.from_numpy(np.array(picture)).permute(2, 0, 1) / 255, self.labels[index]
+
+
 def digits(channels: int, size: int) -> Task:
     """The embedded digits: every fifth picture validates (359), the others train (1,438)."""
     images, labels = read_digits()

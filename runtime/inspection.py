@@ -7,7 +7,6 @@ from the pickle's opcodes, which are read and not executed.
 
 from __future__ import annotations
 
-import warnings
 import zipfile
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -18,7 +17,7 @@ from typing import Any
 import torch
 from torch._subclasses.fake_tensor import FakeTensorMode
 
-from torchlint.runtime.checkpoint import KIND, IncompleteCheckpoint, read_plain, refused_globals
+from torchlint.runtime.checkpoint import KIND, RefusedCheckpoint, read_plain
 from torchlint.runtime.config import argument, option
 from torchlint.runtime.errors import UserError
 from torchlint.runtime.weights import PREFIXES, prefix_of
@@ -44,27 +43,39 @@ def show(config: CheckpointsConfig) -> int:
         archive = zipfile.is_zipfile(path)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror})") from error
-    print(f"{path}: {size:,} bytes, {'zip' if archive else 'old'} format")
+    header = f"{path}: {size:,} bytes, {'zip' if archive else 'old'} format"
     try:
-        content = read_without_bytes(path)
-    except IncompleteCheckpoint:
-        raise
-    except UserError as error:
-        names = refused_globals(path, error)
-        print(f"weights_only=True: refused; needs {', '.join(names) or 'more than plain data'}")
+        content, places = read_without_device(path, archive)
+    except RefusedCheckpoint as error:
+        print(header)
+        print(f"weights_only=True: refused; needs {', '.join(error.names)}")
         print("Loading it otherwise can run code from the file. Nothing of it was run here.")
         return 1
+    print(header)
     print("weights_only=True: accepted")
+    if places:
+        print(f"devices in the file: {', '.join(sorted(places))}; in the old format they are known for the whole alone")
     for line in described(content, limit=None if config.all else 8):
         print(line)
     return 0
 
 
-def read_without_bytes(path: Path) -> Any:
-    """The content with tensors that have shape, type and device but no bytes. Raises UserError as `read_plain` does."""
-    with warnings.catch_warnings(), FakeTensorMode(allow_non_fake_inputs=True):
-        warnings.simplefilter("ignore")
-        return read_plain(path, map_location=None)
+def read_without_device(path: Path, archive: bool) -> tuple[Any, set[str]]:
+    """The content of a file from any device, and the devices it names where its tensors cannot show them.
+
+    The tensors of a zip archive have shape, type and device but no bytes; those of the old format are read to the CPU.
+    Raises UserError as `read_plain` does.
+    """
+    if archive:
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            return read_plain(path, map_location=None), set()
+    places: set[str] = set()
+
+    def noted(storage: Any, place: str) -> Any:
+        places.add(place)
+        return storage
+
+    return read_plain(path, map_location=noted), places
 
 
 def described(content: Any, limit: int | None) -> Iterator[str]:

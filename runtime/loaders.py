@@ -8,7 +8,6 @@ it. The table says what is best here, and what the machine allows.
 from __future__ import annotations
 
 import importlib
-import io
 import os
 import statistics
 import sys
@@ -75,44 +74,15 @@ class Measured:
     waiting: float
 
 
-class EncodedDigits(Dataset[datasets.Sample]):
-    """The embedded digits as PNG files of 128 pixels a side, decoded and cut for each sample, as photographs are."""
-
-    SIDE, CROP = 128, 112
-
-    def __init__(self) -> None:
-        from PIL import Image
-
-        images, labels = datasets.read_digits()
-        self.labels = labels.tolist()
-        self.files = []
-        for image in (images[:, 0] * 255).round().to(torch.uint8).numpy():
-            buffer = io.BytesIO()
-            Image.fromarray(image).resize((self.SIDE, self.SIDE)).save(buffer, "png", compress_level=1)
-            self.files.append(buffer.getvalue())
-
-    def __len__(self) -> int:
-        return len(self.files)
-
-    def __getitem__(self, index: int) -> datasets.Sample:
-        import numpy as np
-        from PIL import Image
-
-        left, upper = torch.randint(self.SIDE - self.CROP + 1, (2,)).tolist()
-        with Image.open(io.BytesIO(self.files[index])) as file:
-            picture = file.convert("RGB").crop((left, upper, left + self.CROP, upper + self.CROP))
-        return torch.from_numpy(np.array(picture)).permute(2, 0, 1) / 255, self.labels[index]
-
-
 def measure_loaders(config: LoadersConfig) -> int:
     """Measure, print a table for each dataset, and write the same as a PNG and as TensorBoard events."""
     device = resolve(config.device)
+    subjects = chosen(config)
     folder = Path(config.out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise UserError(f"--out {folder}: cannot be used as a folder ({error.strerror})") from error
-    subjects = chosen(config)
     print(f"{usable_cores()} usable core(s), device {device}, PyTorch {torch.__version__}; {limits(device)}")
     load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
     if load > usable_cores() / 2:
@@ -146,7 +116,7 @@ def chosen(config: LoadersConfig) -> dict[str, Dataset[Any]]:
     channels, size = datasets.natural_shape(config.data)
     task = datasets.load_task(config.data, channels, config.image_size or size)
     if config.data == "digits":
-        return {"digits in memory": task.train, "digits decoded from PNG": EncodedDigits()}
+        return {"digits in memory": task.train, "digits decoded from PNG": datasets.EncodedDigits()}
     return {config.data: task.train}
 
 
