@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import ast
+import os
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torchlint.semantics.classes import definition, lineage, method, self_name
+from torchlint.semantics.classes import definition, method, self_name
 from torchlint.semantics.project import Definition
-from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
+from torchlint.semantics.tree import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
+    from torchlint.semantics.project import Project
+
+_MOST_FILES = 40
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -24,16 +29,34 @@ class CallSite:
 
 
 def call_sites(program: Program, function: FunctionNode) -> list[CallSite]:
-    """The visible calls of a function or method; empty when none is seen anywhere."""
+    """The visible calls of a function or method; empty when none is seen anywhere, or the name is too common to look for."""
     memo: dict[ast.AST, list[CallSite]] = program.memo("callers.sites")
     found = memo.get(function)
     if found is None:
         found = _in_file(program, program, function)
         if not found and program.project is not None:
-            for other in program.project.mentions(function.name, program.source.path):
+            for other in _likely_callers(program, program.project, function):
                 found.extend(_in_file(other, program, function))
         memo[function] = found
     return found
+
+
+def _likely_callers(program: Program, project: Project, function: FunctionNode) -> list[Program]:
+    """Files that name the function (or its class, for the constructor) and what it has to be imported by."""
+    owner = program.tree.class_of(function)
+    path = os.path.abspath(program.source.path)
+    stem = os.path.splitext(os.path.basename(path))[0]
+    names = [owner.name if owner is not None and function.name == "__init__" else function.name]
+    names.append(owner.name if owner is not None else os.path.basename(os.path.dirname(path)) if stem == "__init__" else stem)
+    patterns = [re.compile(rb"\b" + re.escape(name.encode()) + rb"\b") for name in names]
+    likely = [
+        file
+        for file in project.files()
+        if os.path.abspath(file) != path and all(p.search(project.raw(file) or b"") for p in patterns)
+    ]
+    if len(likely) > _MOST_FILES:
+        return []
+    return [other for file in likely if (other := project.program(file)) is not None]
 
 
 def _in_file(caller: Program, home: Program, function: FunctionNode) -> list[CallSite]:
@@ -92,20 +115,28 @@ def class_of_object(program: Program, expr: ast.expr) -> Definition | None:
 def calls_of(program: Program, function: ast.AST, depth: int = 3) -> dict[ast.AST, list[ast.Call]]:
     """The functions of this file that run when ``function`` does, each with the calls written in ``function`` that lead there."""
     found: dict[ast.AST, list[ast.Call]] = {}
-    if depth == 0:
-        return found
-    for node in walk(function):
-        if not isinstance(node, ast.Call) or program.tree.function(node) is not (None if isinstance(function, ast.Module) else function):
+    for call, target in _direct(program).get(function, []) if depth else []:
+        if target is function:
             continue
-        target = callee(program, node)
-        if target is None or target.program is not program or target.node is function:
-            continue
-        found.setdefault(target.node, []).append(node)
-        for inner in calls_of(program, target.node, depth - 1):
-            found.setdefault(inner, []).append(node)
+        found.setdefault(target, []).append(call)
+        for inner in calls_of(program, target, depth - 1):
+            found.setdefault(inner, []).append(call)
     return found
 
 
-def family(owner: Definition) -> set[ast.AST]:
-    """The class and its bases in reach."""
-    return {cls.node for cls in lineage(owner)}
+def _direct(program: Program) -> dict[ast.AST, list[tuple[ast.Call, ast.AST]]]:
+    """For each function (and the module) the calls written in it that run a function of this file."""
+    memo: dict[ast.AST, dict[ast.AST, list[tuple[ast.Call, ast.AST]]]] = program.memo("callers.direct")
+    if program.module not in memo:
+        found: dict[ast.AST, list[tuple[ast.Call, ast.AST]]] = {}
+        own = {function.name for function in program.tree.functions}
+        for call in program.tree.calls:
+            func = call.func
+            name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+            if name not in own:
+                continue
+            target = callee(program, call)
+            if target is not None and target.program is program:
+                found.setdefault(program.tree.function(call) or program.module, []).append((call, target.node))
+        memo[program.module] = found
+    return memo[program.module]

@@ -408,6 +408,9 @@ class Caller:
             return None
         name = callee.attr
         owned = self._owned(held, name)
+        if owned is not None and self._too_far(owned, node, state, frame):
+            self._arguments(node, state, frame)
+            return make_result(node, frame)
         if owned is not None and not (name in ("eval", "train") and self._plain_switch(node, owned)):
             result = self.follow(owned, node, state, frame)
             if name not in ("eval", "train") and self._is_network(next(iter(held))) and _runs(owned) and not _switches(owned):
@@ -446,6 +449,15 @@ class Caller:
         if name in ("items", "values", "keys", "get", "pop", "copy"):
             return held
         return frozenset({make("new", node, frame.program, base=frame.site)})
+
+    def _too_far(self, owned: Func, node: ast.Call, state: State, frame: Frame) -> bool:
+        """Whether a method of another file is not worth following: long, silent about modes, and given no network."""
+        target = Definition(owned.program, owned.node)  # type: ignore[arg-type]
+        return (
+            owned.program is not self.program
+            and not _worth_following(target)
+            and not self._given_network(node, state, frame)
+        )
 
     def _owned(self, held: Objs, name: str) -> Func | None:
         """The method of the project's own class behind ``held.name``, if there is exactly one."""
@@ -589,7 +601,7 @@ class Caller:
         if (
             constructor is not None
             and isinstance(constructor.node, FUNCTIONS)
-            and (not layers.is_module_class(target) or _speaks_of_modes(constructor) or self._given_network(node, state, frame))
+            and self._follows_constructor(target, constructor, node, state, frame)
         ):
             self.follow(Func(constructor.program, constructor.node, frozenset({made})), node, state, frame)
         else:
@@ -598,6 +610,14 @@ class Caller:
             if _evals(constructor):
                 state.turn(made, Status(Mode.OPAQUE))  # it evals something it holds, by ways that are not followed
         return frozenset({made})
+
+    def _follows_constructor(
+        self, target: Definition, constructor: Definition, node: ast.Call, state: State, frame: Frame
+    ) -> bool:
+        """Whether making an object may matter for modes: not when a network only makes its own layers."""
+        if layers.is_module_class(target):
+            return _speaks_of_modes(constructor) or self._given_network(node, state, frame)
+        return target.program is self.program or _worth_following(constructor) or self._given_network(node, state, frame)
 
     def _given_network(self, node: ast.Call, state: State, frame: Frame) -> bool:
         """Whether a constructor is handed a network, so that it may be a wrapper."""
@@ -738,8 +758,9 @@ class Caller:
         return None
 
 
-_SMALL = 40
-_TOKENS = ("eval(", "train(", "no_grad", "inference_mode", "set_grad_enabled")
+_SMALL = 25
+_LONG = 400
+_TOKENS = (".eval(", ".train(", "no_grad", "inference_mode", "set_grad_enabled")
 
 
 def _speaks_of_modes(target: Definition) -> bool:
@@ -749,6 +770,11 @@ def _speaks_of_modes(target: Definition) -> bool:
         rows = range(target.node.lineno, (target.node.end_lineno or target.node.lineno) + 1)
         memo[target.node] = any(token in source.line(row) for row in rows for token in _TOKENS)
     return bool(memo[target.node])
+
+
+def make_result(node: ast.Call, frame: Frame) -> Objs:
+    """The object a call that is not followed gives back."""
+    return frozenset({make("new", node, frame.program, base=frame.site)})
 
 
 def _evals(target: Definition, depth: int = 2) -> bool:
@@ -772,7 +798,7 @@ def _evals_here(target: Definition, call: ast.Call, depth: int) -> bool:
 def _worth_following(target: Definition) -> bool:
     """Whether a function of another file may switch modes, or is short enough to see what it hands back."""
     length = (target.node.end_lineno or target.node.lineno) - target.node.lineno
-    return length <= _SMALL or _speaks_of_modes(target)
+    return length <= _SMALL or (length <= _LONG and _speaks_of_modes(target))
 
 
 def _made_mode(program: Program, call: ast.Call) -> Mode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from torchlint.semantics.gradients import Gradient
 from torchlint.semantics.layers import Dependence
 from torchlint.semantics.modes import Mode, Obj, Status
 from torchlint.semantics.project import Definition
-from torchlint.semantics.tree import FUNCTIONS, walk
+from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
@@ -29,6 +30,7 @@ _MODEL_NAME = re.compile(
     r"|unet|resnet\d*|vgg\d*|vit|bert|gpt|vae|autoencoder|gan|transformer|detector|segmentor|module)(_|\d*$)|model$|net$",
     re.IGNORECASE,
 )
+_NO_MODEL = re.compile(r"loss|criterion|metric|optim|sched|loader|transform|^fn$|func", re.IGNORECASE)
 _MOST_FILES = 6
 
 
@@ -58,7 +60,7 @@ def exposures(program: Program) -> Iterator[Exposure]:
 
 
 def _exposed(program: Program, region: Region, events: list[Event]) -> Exposure | None:
-    if _in_framework(program, region):
+    if _in_framework(program, region) or _in_unit_test(program, region):
         return None
     foreign: list[Event] | None = None
     grouped: dict[ast.Call, list[Event]] = {}
@@ -91,7 +93,7 @@ def _judge(region: Region, event: Event, callers_unknown: bool) -> Exposure | No
             continue
         if region.gradient is Gradient.FLAG and mode & (Mode.EVAL | Mode.ENTRY):
             continue
-        if not is_module(event, obj):
+        if _NO_MODEL.search(obj.name) or not is_module(event, obj):
             continue
         depends = dependence(obj)
         if depends is Dependence.INDEPENDENT or _wanted(region, event, obj, status):
@@ -101,18 +103,36 @@ def _judge(region: Region, event: Event, callers_unknown: bool) -> Exposure | No
 
 
 def _judge_unknown(program: Program, region: Region, event: Event) -> Exposure | None:
-    """A function that looks like validation and whose callers are out of sight."""
+    """A function that looks like validation and whose callers are out of sight.
+
+    Most networks handed to such functions have no layer that depends on the mode, or were switched by the caller. So this
+    speaks only when another function of the file switches the parameter of the same name to train mode.
+    """
     function = region.function
     if function is None or region.gradient is Gradient.FLAG or not VALIDATION.search(function.name):
         return None
     for obj, status in event.receivers:
-        if obj.kind != "param" or not is_module(event, obj):
+        if obj.kind != "param" or _NO_MODEL.search(obj.name) or not is_module(event, obj):
+            continue
+        if not _trained_beside(program, function, obj.name):
             continue
         depends = dependence(obj)
         if depends is Dependence.INDEPENDENT or _wanted(region, event, obj, status):
             continue
         return Exposure(region, event, obj, status, True, depends)
     return None
+
+
+def _trained_beside(program: Program, function: FunctionNode, name: str) -> bool:
+    for other in program.tree.functions:
+        if other is function or not any(a.arg == name for a in (*other.args.posonlyargs, *other.args.args, *other.args.kwonlyargs)):
+            continue
+        for call in program.tree.within(other, ast.Call):
+            callee = call.func
+            if isinstance(callee, ast.Attribute) and callee.attr == "train" and isinstance(callee.value, ast.Name):
+                if callee.value.id == name and not call.args and not call.keywords:
+                    return True
+    return False
 
 
 # -- callers in other files ------------------------------------------------------------------------------------------------
@@ -186,7 +206,7 @@ def is_module(event: Event, obj: Obj) -> bool:
     evidence = _evidence(event, obj)
     if evidence:
         return True
-    return obj.kind in ("param", "attr", "free") and bool(_MODEL_NAME.search(obj.name)) and _passed_model(event, obj)
+    return obj.kind in ("param", "attr", "free") and bool(_MODEL_NAME.search(obj.name))
 
 
 def _evidence(event: Event, obj: Obj) -> set[str]:
@@ -196,10 +216,6 @@ def _evidence(event: Event, obj: Obj) -> set[str]:
     for program in {obj.program, event.program}:
         found |= program.flow.evidence.get(obj, set())
     return found
-
-
-def _passed_model(event: Event, obj: Obj) -> bool:
-    return True
 
 
 def _class_of(obj: Obj) -> Definition | None:
@@ -260,6 +276,17 @@ def _in_framework(program: Program, region: Region) -> bool:
         if isinstance(ancestor, ast.ClassDef) and layers.is_framework_class(Definition(program, ancestor)):
             return True
     return False
+
+
+def _in_unit_test(program: Program, region: Region) -> bool:
+    """Whether the region stands in a test of a test module: freshly built networks are run there to compare numbers."""
+    file = os.path.basename(program.source.path)
+    if not (file.startswith("test_") or file.endswith("_test.py") or file == "conftest.py"):
+        return False
+    return any(
+        (isinstance(a, FUNCTIONS) and a.name.startswith("test")) or (isinstance(a, ast.ClassDef) and "Test" in a.name)
+        for a in program.tree.ancestors(region.node)
+    )
 
 
 # -- train mode that is wanted -------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ from torchlint.semantics.tree import FUNCTIONS, FunctionNode
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
-_BUDGET = 30_000  # statements followed per file; beyond it the rest is left unseen
+_BUDGET = 8_000  # statements followed per file; beyond it the rest is left unseen
 _DEPTH = 7
 _PASSES = 3
 
@@ -128,10 +128,10 @@ class Flow(Caller):
             instance = frozenset({make("self", owner, program)})
             constructor = classes.method(Definition(program, owner), "__init__")
             if function.name != "__init__" and constructor is not None and isinstance(constructor.node, FUNCTIONS):
-                self._left = max(self._left, 2000)
+                self._left = max(self._left, 500)
                 self.enter(Func(constructor.program, constructor.node, instance), {}, state, self._outermost(), unknown=True)
                 self._blur(owner, function, state)
-        self._left = max(self._left, 3000)
+        self._left = max(self._left, 800)
         self.enter(Func(program, function, instance), {}, state, self._outermost(), unknown=True)
 
     def _outermost(self) -> Frame:

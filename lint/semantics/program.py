@@ -12,6 +12,7 @@ from torchlint.findings import Span
 from torchlint.semantics.classes import definition
 from torchlint.semantics.names import Names
 from torchlint.semantics.scopes import Scopes
+from torchlint.semantics.surface import Surface, surface
 from torchlint.semantics.tree import FUNCTIONS, Tree, build_tree
 from torchlint.semantics.values import Values
 from torchlint.settings import DEFAULTS, Settings
@@ -40,6 +41,11 @@ class Program:
     def tree(self) -> Tree:
         """Parents, blocks and the lists of calls, withs, functions and classes."""
         return build_tree(self.module)
+
+    @cached_property
+    def surface(self) -> Surface:
+        """What the module offers to importers, found without looking below its top-level statements."""
+        return surface(self.module)
 
     @cached_property
     def scopes(self) -> Scopes:

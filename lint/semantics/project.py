@@ -144,12 +144,13 @@ class Project:
         program = self.program(file)
         if program is None:
             return None
-        for binding in reversed(program.scopes.module.bindings.get(name, [])):
-            if binding.kind in ("def", "class") and isinstance(binding.node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                return Definition(program, binding.node)
-            if binding.kind == "import" and binding.target is not None:
-                return self.definition(binding.target, file, depth - 1)
-        for star in reversed(program.scopes.star_imports):
+        surface = program.surface
+        for bound in reversed(surface.names.get(name, [])):
+            if isinstance(bound, str):
+                return self.definition(bound, file, depth - 1)
+            if isinstance(bound, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+                return Definition(program, bound)
+        for star in reversed(surface.stars):
             found = self.definition(f"{star}.{name}" if star.strip(".") else star + name, file, depth - 1)
             if found is not None:
                 return found
@@ -176,15 +177,15 @@ class Project:
         program = self.program(file)
         if program is None:
             return None
-        bindings = program.scopes.module.bindings.get(name)
-        if not bindings:
+        bound = program.surface.names.get(name)
+        if not bound:
             return None
         found: set[str] = set()
-        for binding in bindings:
-            if binding.kind != "import" or binding.target is None:
+        for origin in bound:
+            if not isinstance(origin, str):
                 return None
-            through = self.reexport(binding.target, file, depth - 1)
-            found.update(through if through is not None else {binding.target})
+            through = self.reexport(origin, file, depth - 1)
+            found.update(through if through is not None else {origin})
         return frozenset(found)
 
     # -- callers --------------------------------------------------------------------------------------------------------

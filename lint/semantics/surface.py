@@ -1,0 +1,60 @@
+"""What a module offers to those who import it, read from its top-level statements alone: cheap, so that following a name
+through many files costs little.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+
+Bound = str | ast.stmt
+
+
+@dataclass(slots=True)
+class Surface:
+    """For each top-level name what binds it, in order: a dotted name for imports, else the statement; and star imports."""
+
+    names: dict[str, list[Bound]] = field(default_factory=dict)
+    stars: list[str] = field(default_factory=list)
+
+
+def surface(module: ast.Module) -> Surface:
+    """The names bound by the statements of the module, also below ``if``, ``try`` and ``with``."""
+    found = Surface()
+    pending = list(reversed(module.body))
+    while pending:
+        statement = pending.pop()
+        _bind(statement, found)
+        inner: list[ast.stmt] = []
+        if isinstance(statement, ast.If | ast.Try | ast.With | ast.For | ast.While):
+            inner.extend(statement.body)
+            inner.extend(getattr(statement, "orelse", []))
+            for handler in getattr(statement, "handlers", []):
+                inner.extend(handler.body)
+            inner.extend(getattr(statement, "finalbody", []))
+        pending.extend(reversed(inner))
+    return found
+
+
+def _bind(statement: ast.stmt, found: Surface) -> None:
+    if isinstance(statement, ast.Import):
+        for alias in statement.names:
+            first = alias.name.split(".")[0]
+            found.names.setdefault(alias.asname or first, []).append(alias.name if alias.asname else first)
+    elif isinstance(statement, ast.ImportFrom):
+        base = "." * statement.level + (statement.module or "")
+        for alias in statement.names:
+            if alias.name == "*":
+                found.stars.append(base)
+            else:
+                target = base + alias.name if base.endswith(".") else f"{base}.{alias.name}"
+                found.names.setdefault(alias.asname or alias.name, []).append(target)
+    elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        found.names.setdefault(statement.name, []).append(statement)
+    elif isinstance(statement, ast.Assign | ast.AnnAssign):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        for target in targets:
+            elements = target.elts if isinstance(target, ast.Tuple | ast.List) else [target]
+            for element in elements:
+                if isinstance(element, ast.Name):
+                    found.names.setdefault(element.id, []).append(statement)
