@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
@@ -145,7 +146,10 @@ class TorchlintServer(LanguageServer):
             self.folder_settings = dict.fromkeys(self.folders(), self.settings)
             return
         items = [types.ConfigurationItem(scope_uri=uri, section=SECTION) for uri in (None, *uris)]
-        answers = await self.workspace_configuration_async(types.ConfigurationParams(items))
+        try:
+            answers = await self.workspace_configuration_async(types.ConfigurationParams(items))
+        except JsonRpcException:  # it said it would answer; what it sent before then stays
+            answers = [None] * len(items)
         given = [self.settings if answer is None else self._read(answer) for answer in answers]
         self.settings = given[0]
         paths = [to_fs_path(uri) for uri in uris]
@@ -188,6 +192,8 @@ def _on_lifecycle(server: TorchlintServer) -> None:
 
     @server.feature(types.INITIALIZED)
     async def initialized(params: types.InitializedParams) -> None:
+        await server.pull_settings()
+        server.check_all()
         workspace = server.client_capabilities.workspace
         watching = workspace.did_change_watched_files if workspace else None
         if watching and watching.dynamic_registration:
@@ -195,8 +201,6 @@ def _on_lifecycle(server: TorchlintServer) -> None:
             options = types.DidChangeWatchedFilesRegistrationOptions(watchers)
             registration = types.Registration("torchlint-files", types.WORKSPACE_DID_CHANGE_WATCHED_FILES, options)
             await server.client_register_capability_async(types.RegistrationParams([registration]))
-        await server.pull_settings()
-        server.check_all()
 
     @server.feature(types.WORKSPACE_DID_CHANGE_CONFIGURATION)
     async def did_change_configuration(params: types.DidChangeConfigurationParams) -> None:

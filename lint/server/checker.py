@@ -9,11 +9,11 @@ from functools import partial
 from typing import ParamSpec, TypeVar
 
 from torchlint.config import ConfigError
-from torchlint.tasks import internal_error
 from torchlint.selection import SelectionError
 from torchlint.server.analysis import Analysis, analyse
 from torchlint.server.choices import Choices
 from torchlint.server.documents import Snapshot
+from torchlint.tasks import internal_error
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -31,7 +31,7 @@ def read_settings(data: Any, rules: Sequence[type[Rule]]) -> ClientSettings:
     """The settings an editor sent: an object, bare or under ``torchlint`` or ``settings``. Raises SettingsError."""
     while isinstance(data, dict) and set(data) & {SECTION, "settings"}:
         data = data[SECTION if SECTION in data else "settings"]
-    if data is None:
+    if data is None or data == []:  # Lua cannot tell an empty table from an empty list
         return ClientSettings()
     if not isinstance(data, dict):
         raise SettingsError(f"the settings must be an object, not {data!r}")

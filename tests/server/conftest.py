@@ -43,6 +43,7 @@ class Editor:
         @self.client.feature(types.CLIENT_REGISTER_CAPABILITY)
         def register(params: types.RegistrationParams) -> None:
             self.registered.extend(each.method for each in params.registrations)
+            self._news.set()
 
         @self.client.feature(types.WORKSPACE_CONFIGURATION)
         def configuration(params: types.ConfigurationParams) -> list[Any]:

@@ -43,7 +43,7 @@ def test_a_changed_configuration_counts_at_once(session: Any, tmp_path: Path) ->
     async def scenario(editor: Any) -> None:
         editor.open(path.as_uri(), BAD)
         await editor.settled(path.as_uri(), HERE)
-        assert "workspace/didChangeWatchedFiles" in editor.registered
+        await editor.until(lambda: "workspace/didChangeWatchedFiles" in editor.registered)
         configuration.write_text('ignore = ["unmapped-load"]\n', encoding="utf-8")
         editor.file_changed(configuration)
         await editor.settled(path.as_uri(), [])
