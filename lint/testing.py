@@ -103,20 +103,28 @@ def screen_holds(source: Source, rule: type[Rule], project: Project | None = Non
 
 
 def suppressible(case: Case) -> None:
-    """A comment on the statement, by code or by name, silences the rule's findings there and nothing else.
+    """A comment on a statement, by code or by name, silences the rule's findings there and nothing else.
 
-    Not tried on notebooks, where the comment would have to go into a JSON string.
+    Every second finding gets a comment and the others must stay; then the other way round. Not tried on notebooks,
+    where the comment would have to go into a JSON string.
     """
     source = case.source
     before = case.findings(source)
-    for finding in before if not source.cells else ():
-        for comment in (f"  # noqa: {finding.code}", f"  # torchlint: ignore[{finding.name}]"):
-            row, text = _commented(source, finding, comment)
-            if row:
-                after = case.findings(read(source.path, source.encode(text)))
-                kept = [f for f in before if f.code != finding.code or not f.first_row <= row <= f.last_row]
-                told = f"{case}: with {comment.strip()} on row {row}"
-                assert _places(after) == _places(kept), f"{told}: {_places(after)}, not {_places(kept)}"
+    if source.cells:
+        return
+    for start, form in enumerate(("  # noqa: {0.code}", "  # torchlint: ignore[{0.name}]")):
+        text, silenced = source.text, set[tuple[str, int]]()
+        for finding in before[start::2]:
+            row = _commentable(source, finding)
+            if row and (finding.code, row) not in silenced:
+                silenced.add((finding.code, row))
+                text = _with_comment(text, row, form.format(finding))
+        after = case.findings(read(source.path, source.encode(text)))
+        kept = [
+            f for f in before if not any(f.code == code and f.first_row <= row <= f.last_row for code, row in silenced)
+        ]
+        told = f"{case}: with {form.strip()} in rows {sorted({row for _, row in silenced})}"
+        assert _places(after) == _places(kept), f"{told}: {_places(after)}, not {_places(kept)}"
 
 
 # -- fixes -----------------------------------------------------------------------------------------
@@ -214,19 +222,23 @@ def _own(case: Case) -> list[Finding]:
     return [finding for finding in case.findings(case.source) if finding.code == case.rule.code]
 
 
-def _commented(source: Source, finding: Finding, comment: str) -> tuple[int, str]:
-    """The first row of the statement that takes a comment, and the text with it; row 0 where none does (in strings)."""
+def _commentable(source: Source, finding: Finding) -> int:
+    """The first row of the statement that takes a comment, the reported one first; 0 where none does (in strings)."""
     tree = ast.dump(parse(source))
     for row in sorted(range(finding.first_row, finding.last_row + 1), key=lambda row: row != finding.span.row):
         if row < len(source.line_starts) or source.line(row):
-            end = source.line_starts[row - 1] + len(source.line(row))
-            text = source.text[:end] + comment + source.text[end:]
             try:
-                if ast.dump(ast.parse(text)) == tree:
-                    return row, text
+                if ast.dump(ast.parse(_with_comment(source.text, row, "  # x"))) == tree:
+                    return row
             except SyntaxError:
                 continue
-    return 0, source.text
+    return 0
+
+
+def _with_comment(text: str, row: int, comment: str) -> str:
+    source = Source("", b"", text)
+    end = source.line_starts[row - 1] + len(source.line(row))
+    return text[:end] + comment + text[end:]
 
 
 def _check_text(part: Text | None, where: str) -> None:

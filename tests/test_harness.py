@@ -197,7 +197,7 @@ def test_each_check_notices_its_defect(check: testing.Check, rule: type[Rule], m
 
 
 def test_a_comment_that_changes_other_findings_is_noticed(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError, match="noqa: ZZ100 on row 1"):
+    with pytest.raises(AssertionError, match=r"noqa: .* in rows \[1\]: \[\], not"):
         testing.suppressible(case(tmp_path, Greedy, "bad()\nbad()\n", golden=None))
 
 
