@@ -37,7 +37,7 @@ _ARRAY_METHODS = frozenset({
     "squeeze", "permute", "transpose", "flatten", "sum", "mean", "numpy", "cpu", "cuda", "contiguous", "copy",
     "round", "argmax",
 })  # fmt: skip
-_BUILDERS = ("builtins.list", "builtins.tuple", "builtins.sorted", "builtins.range")
+_BUILDERS = frozenset({"list", "tuple", "sorted", "range"})
 
 
 def in_memory(program: Program, expr: ast.expr, depth: int = 8) -> bool:
@@ -65,7 +65,7 @@ def in_memory(program: Program, expr: ast.expr, depth: int = 8) -> bool:
 
 def _call_in_memory(program: Program, call: ast.Call, depth: int) -> bool:
     names = program.names
-    if names.matches(call.func, *_IN_MEMORY, *_BUILDERS):
+    if names.matches(call.func, *_IN_MEMORY) or is_builtin(program, call.func, _BUILDERS):
         return True
     dotted = names.one(call.func) or ""
     if _makes_tensor(dotted):
@@ -88,6 +88,11 @@ def _call_in_memory(program: Program, call: ast.Call, depth: int) -> bool:
     return bool(own) and all(
         not isinstance(value, ast.Tuple) and in_memory(found.program, value, depth - 1) for value in own
     )
+
+
+def is_builtin(program: Program, func: ast.expr, names: frozenset[str]) -> bool:
+    """Whether a callee is one of Python's own functions: nothing in the file binds the name."""
+    return isinstance(func, ast.Name) and func.id in names and not program.scopes.reaching(func)
 
 
 def _makes_tensor(dotted: str) -> bool:

@@ -27,6 +27,7 @@ _NOT_A_DEVICE = re.compile(
     r"instantiate|default_process)_",
     re.I,
 )
+_NO_MAKER = re.compile(r"_*(?:set|to|move|check|is|has|num|n|count|test|use)_", re.I)
 _HOST = re.compile(r"(?:.*_)?(?:cpu|host)(?:_.*)?$", re.I)
 _HOLDERS = re.compile(
     r"(?:.*_)?(?:args?|opts?|options?|cfg|conf|configs?|params|hparams?|flags?|settings?|hps?|self|cls|trainer|accelerator|"
@@ -186,7 +187,7 @@ def _call(program: Program, call: ast.Call, depth: int) -> Place:
             return Place(device=True, index=ast.dump(call.args[0]) if len(call.args) == 1 else None)
         return NO
     callee = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
-    if re.search(r"(?:^|_)(?:device|gpu)$", callee, re.I) and not _NOT_A_DEVICE.match(callee):
+    if re.search(r"(?:^|_)(?:device|gpu)$", callee, re.I) and not _NO_MAKER.match(callee):
         return SOME
     return NO
 
@@ -245,7 +246,7 @@ def _parameter(program: Program, name: str, arg: ast.arg) -> Place:
 
 def _attribute(program: Program, expr: ast.Attribute) -> Place:
     dotted = program.names.one(expr)
-    if dotted is not None and dotted.startswith(("torch.", "builtins.", "numpy.")):
+    if dotted is not None and dotted.startswith(("torch.", "numpy.")):
         return NO  # torch.float16, torch.channels_last
     found = named(expr.attr)
     if not found.device:

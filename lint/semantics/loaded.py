@@ -41,34 +41,37 @@ def is_load_state_dict(call: ast.Call) -> bool:
 
 def use_of(program: Program, call: ast.Call) -> Use:
     """Whether the loaded object only reaches ``load_state_dict``, is used directly, or is not seen to the end."""
-    return _follow(program, call, 6)
+    return _follow(program, call, set())
 
 
-def _follow(program: Program, node: ast.expr, depth: int) -> Use:
+def _follow(program: Program, node: ast.expr, seen: set[ast.AST]) -> Use:
     """The use of one occurrence of the value."""
     parent = program.tree.parent(node)
-    if depth == 0 or parent is None:
-        return Use.UNSEEN
+    if node in seen:
+        return Use.STATE  # it comes round again: nothing new
+    seen.add(node)
     if isinstance(parent, ast.keyword):
         parent = program.tree.parent(parent)
-    if isinstance(parent, ast.Call) and node is not parent.func:
-        return _passed(program, parent, node, depth)
+    if isinstance(parent, ast.Call) and node is parent.func:
+        return Use.DIRECT
+    if isinstance(parent, ast.Call):
+        return _passed(program, parent, node, seen)
     if isinstance(parent, ast.Subscript) and parent.value is node:
-        return _indexed(program, parent, parent.slice, depth)
+        return _indexed(program, parent, parent.slice, seen)
     if isinstance(parent, ast.Attribute):
-        return _method(program, parent, depth)
+        return _method(program, parent, seen)
     if isinstance(parent, ast.Assign | ast.AnnAssign | ast.NamedExpr) and parent.value is node:
-        return _bound(program, parent, depth)
+        return _bound(program, parent, seen)
     if isinstance(parent, ast.Expr | ast.Compare | ast.If | ast.Assert | ast.Delete | ast.FormattedValue):
         return Use.STATE
     if isinstance(parent, (*LOOPS, ast.comprehension)) and getattr(parent, "iter", None) is node:
         return Use.STATE
     if isinstance(parent, ast.IfExp | ast.BoolOp):
-        return _follow(program, parent, depth - 1)
+        return _follow(program, parent, seen)
     return Use.UNSEEN
 
 
-def _passed(program: Program, call: ast.Call, node: ast.expr, depth: int) -> Use:
+def _passed(program: Program, call: ast.Call, node: ast.expr, seen: set[ast.AST]) -> Use:
     if is_load_state_dict(call):
         return Use.STATE
     name = (
@@ -79,41 +82,41 @@ def _passed(program: Program, call: ast.Call, node: ast.expr, depth: int) -> Use
         else ""
     )
     if isinstance(call.func, ast.Name) and name in ("dict", "list"):
-        return _follow(program, call, depth - 1)
+        return _follow(program, call, seen)
     if name in _HARMLESS_CALLS or name == "OrderedDict":
-        return Use.STATE if name != "OrderedDict" else _follow(program, call, depth - 1)
+        return Use.STATE if name != "OrderedDict" else _follow(program, call, seen)
     if isinstance(call.func, ast.Attribute) and name == "update":
-        return _rest_of_name(program, call.func.value, depth)
+        return _rest_of_name(program, call.func.value, seen)
     return Use.UNSEEN
 
 
-def _indexed(program: Program, node: ast.expr, key: ast.expr, depth: int) -> Use:
+def _indexed(program: Program, node: ast.expr, key: ast.expr, seen: set[ast.AST]) -> Use:
     """``saved["model"]``: a plain entry such as the epoch is of no device; others are followed."""
     if isinstance(getattr(node, "ctx", None), ast.Store | ast.Del):
         return Use.STATE
     constant = program.values.constant(key)
     if isinstance(constant, Known) and isinstance(constant.value, str) and _PLAIN_KEYS.match(constant.value):
         return Use.STATE
-    found = _follow(program, node, depth - 1)
+    found = _follow(program, node, seen)
     return Use.DIRECT if found is Use.UNSEEN and isinstance(constant, Known) else found
 
 
-def _method(program: Program, attribute: ast.Attribute, depth: int) -> Use:
+def _method(program: Program, attribute: ast.Attribute, seen: set[ast.AST]) -> Use:
     call = program.tree.parent(attribute)
     if not isinstance(call, ast.Call) or call.func is not attribute:
         return Use.DIRECT
     if attribute.attr in ("keys", "update"):
         return Use.STATE
     if attribute.attr in ("items", "values"):
-        return _iterated(program, call, depth)
+        return _iterated(program, call, seen)
     if attribute.attr in ("get", "pop", "setdefault") and call.args:
-        return _indexed(program, call, call.args[0], depth)
+        return _indexed(program, call, call.args[0], seen)
     if attribute.attr in _READS or attribute.attr in ("float", "eval", "half"):
-        return _follow(program, call, depth - 1)
+        return _follow(program, call, seen)
     return Use.DIRECT
 
 
-def _iterated(program: Program, call: ast.Call, depth: int) -> Use:
+def _iterated(program: Program, call: ast.Call, seen: set[ast.AST]) -> Use:
     """``for k, v in state.items()``: followed into the dict that the entries are put in."""
     parent = program.tree.parent(call)
     if (
@@ -125,13 +128,13 @@ def _iterated(program: Program, call: ast.Call, depth: int) -> Use:
         parent = program.tree.parent(call)
     if isinstance(parent, ast.comprehension):
         made = program.tree.parent(parent)
-        return _follow(program, made, depth - 1) if isinstance(made, ast.DictComp) else Use.UNSEEN
+        return _follow(program, made, seen) if isinstance(made, ast.DictComp) else Use.UNSEEN
     if isinstance(parent, ast.For):
-        return _filled(program, parent, depth)
+        return _filled(program, parent, seen)
     return Use.UNSEEN
 
 
-def _filled(program: Program, loop: ast.For, depth: int) -> Use:
+def _filled(program: Program, loop: ast.For, seen: set[ast.AST]) -> Use:
     """What becomes of the dicts a loop fills from the entries of a state."""
     names = {n.id for n in walk(loop.target) if isinstance(n, ast.Name)}
     worst = Use.STATE
@@ -141,27 +144,27 @@ def _filled(program: Program, loop: ast.For, depth: int) -> Use:
         statement = program.tree.statement(node)
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Subscript):
             target = statement.targets[0].value
-            worst = _worse(worst, _rest_of_name(program, target, depth - 1))
+            worst = _worse(worst, _rest_of_name(program, target, seen))
     return worst
 
 
-def _bound(program: Program, assignment: ast.Assign | ast.AnnAssign | ast.NamedExpr, depth: int) -> Use:
+def _bound(program: Program, assignment: ast.Assign | ast.AnnAssign | ast.NamedExpr, seen: set[ast.AST]) -> Use:
     targets = assignment.targets if isinstance(assignment, ast.Assign) else [assignment.target]
     worst = Use.STATE
     for target in targets:
         if isinstance(target, ast.Subscript):
-            worst = _worse(worst, _rest_of_name(program, target.value, depth - 1))
+            worst = _worse(worst, _rest_of_name(program, target.value, seen))
             continue
         if not isinstance(target, ast.Name):
             return Use.UNSEEN
         for use in _uses(program, target):
-            worst = _worse(worst, _follow(program, use, depth - 1))
+            worst = _worse(worst, _follow(program, use, seen))
     return worst
 
 
-def _rest_of_name(program: Program, target: ast.expr, depth: int) -> Use:
+def _rest_of_name(program: Program, target: ast.expr, seen: set[ast.AST]) -> Use:
     """The uses of a dict that was filled."""
-    if not isinstance(target, ast.Name) or depth <= 0:
+    if not isinstance(target, ast.Name):
         return Use.UNSEEN
     owner = program.scopes.owner(target.id, program.scopes.scope_of(target))
     if owner is None:
@@ -175,7 +178,7 @@ def _rest_of_name(program: Program, target: ast.expr, depth: int) -> Use:
                 continue
             if isinstance(parent, ast.Attribute) and parent.attr in ("update", "keys", "items"):
                 continue
-            worst = _worse(worst, _follow(program, node, depth - 1))
+            worst = _worse(worst, _follow(program, node, seen))
     return worst
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchlint.semantics.classes import is_subclass, lineage, method, methods, self_name
-from torchlint.semantics.datasets import dataset_class
+from torchlint.semantics.datasets import dataset_class, is_builtin
 from torchlint.semantics.devices import place
 from torchlint.semantics.project import Definition
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
@@ -20,12 +20,13 @@ if TYPE_CHECKING:
 
 ITERABLE = ("torch.utils.data.IterableDataset",)
 _HANDLES = frozenset({
-    "builtins.open", "io.open", "gzip.open", "bz2.open", "lzma.open", "zipfile.ZipFile", "tarfile.open",
+    "io.open", "gzip.open", "bz2.open", "lzma.open", "zipfile.ZipFile", "tarfile.open",
     "tarfile.TarFile", "h5py.File", "tables.open_file", "sqlite3.connect", "lmdb.open", "lmdb.Environment",
     "netCDF4.Dataset", "cv2.VideoCapture", "decord.VideoReader", "psycopg2.connect", "pymongo.MongoClient",
     "rasterio.open", "av.open", "pyodbc.connect",
     "lmdb.Environment.begin", "shelve.open", "dbm.open", "openslide.OpenSlide", "mmap.mmap",
 })  # fmt: skip
+_OPEN = frozenset({"open"})
 _LOCKS = ("threading.Lock", "threading.RLock", "multiprocessing.Pool", "concurrent.futures.ThreadPoolExecutor")
 _MUTATORS = frozenset(
     {"append", "extend", "update", "setdefault", "add", "insert", "pop", "popitem", "clear", "remove"}
@@ -118,7 +119,7 @@ def _keeps_handle(program: Program, expr: ast.expr, depth: int) -> bool:
             if b.kind != "with"
         )
     if isinstance(expr, ast.Call):
-        if program.names.one(expr.func) in (*_HANDLES, *_LOCKS):
+        if program.names.one(expr.func) in (*_HANDLES, *_LOCKS) or is_builtin(program, expr.func, _OPEN):
             return True
         return (
             isinstance(expr.func, ast.Attribute)
