@@ -9,6 +9,9 @@ import sys
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; the exit code is 0 (clean), 1 (findings), 2 (error) or 130 (interrupted)."""
+    # What the caller has closed is None; it stays open to the end of the process.
+    sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     import click
 
     from torchlint.cli import cli
@@ -27,11 +30,18 @@ def main(arguments: list[str] | None = None) -> int:
         return 2
     except (KeyboardInterrupt, click.Abort):
         _say("interrupted")
+        if (
+            arguments is None
+        ):  # the program itself: threads that still serve ended workers must not keep it, or complain
+            os._exit(130)
         return 130
-    except BrokenPipeError:
-        # The reader, such as ``head``, has left. What is still buffered must not fail once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+    except BrokenPipeError:  # the reader, such as ``head``, has left
+        _forget_output()
         return 1
+    except OSError as error:
+        _forget_output()
+        _say(f"the report cannot be written: {error.strerror or error}")
+        return 2
     except SystemExit as stop:
         return stop.code if isinstance(stop.code, int) else int(stop.code is not None)
     except Exception as error:
@@ -43,6 +53,12 @@ def main(arguments: list[str] | None = None) -> int:
             "(TORCHLINT_DEBUG=1 shows where it comes from)"
         )
         return 2
+
+
+def _forget_output() -> None:
+    """What is still buffered must not fail once more at exit."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _place(error: BaseException) -> str:

@@ -101,7 +101,10 @@ def test_a_given_file_counts_everywhere_and_isolated_none() -> None:
     [
         ("selct = []", "torchlint.toml: unknown key 'selct': did you mean 'select'?"),
         ("num_workers = 2", "torchlint.toml: unknown key 'num_workers': did you mean 'num-workers'?"),
-        ('select = ["TL50l"]', "torchlint.toml: select: unknown rule 'TL50l': did you mean 'TL501'?"),
+        (
+            'select = ["unmaped-load"]',
+            "torchlint.toml: select: unknown rule 'unmaped-load': did you mean 'unmapped-load'?",
+        ),
         ('select = "TL501"', "torchlint.toml: select: must be a list of strings, not a string"),
         ("ignore = [1]", "torchlint.toml: ignore: must hold strings only, not a number"),
         ('num-workers = "4"', "torchlint.toml: num-workers: must be a whole number, not a string"),

@@ -25,7 +25,8 @@ class Output:
 
     def __enter__(self) -> Output:
         if self.path is not None:
-            self._temporary = f"{self.path}.{os.getpid()}.tmp"
+            special = os.path.exists(self.path) and not os.path.isfile(self.path)  # such as /dev/stdout
+            self._temporary = self.path if special else f"{os.path.realpath(self.path)}.{os.getpid()}.tmp"
             try:
                 self._file = open(self._temporary, "w", encoding="utf-8", errors="backslashreplace", newline="")
             except OSError as error:
@@ -38,8 +39,10 @@ class Output:
         if self._file is None or self.path is None:
             return
         self._file.close()
+        if self._temporary == self.path:
+            return
         if kind is None:
-            os.replace(self._temporary, self.path)
+            os.replace(self._temporary, os.path.realpath(self.path))
         else:
             os.unlink(self._temporary)
 

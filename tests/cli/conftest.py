@@ -13,8 +13,8 @@ import pytest
 
 from torchlint.__main__ import main
 
-BAD = 'import torch\n\nstate = torch.load("model.pt")\n'
-GOOD = 'import torch\n\nstate = torch.load("model.pt", map_location="cpu")\n'
+BAD = 'import torch\n\nstate = torch.load("model.pt", weights_only=True)\n'
+GOOD = 'import torch\n\nstate = torch.load("model.pt", weights_only=True, map_location="cpu")\n'
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,12 @@ def test_known_findings_are_not_reported(torchlint: Check, known: str) -> None:
 
 def test_the_file_is_readable(known: str, folder: Path) -> None:
     data = json.loads((folder / known).read_text())
-    entry = {"path": "bad.py", "code": "TL501", "statement": 'state = torch.load("model.pt")', "count": 1}
+    entry = {
+        "path": "bad.py",
+        "code": "TL501",
+        "statement": 'state = torch.load("model.pt", weights_only=True)',
+        "count": 1,
+    }
     assert data == {"version": 1, "findings": [entry]}
 
 
@@ -54,7 +59,7 @@ def test_what_vanished_is_said(torchlint: Check, known: str, bad: Path) -> None:
     bad.write_text(GOOD)
     result = torchlint("--baseline", known)
     assert result.code == 0
-    assert 'no longer there: bad.py: TL501 state = torch.load("model.pt")' in result.err
+    assert 'no longer there: bad.py: TL501 state = torch.load("model.pt", weights_only=True)' in result.err
 
 
 def test_a_file_that_is_gone_vanished_one_not_checked_did_not(
@@ -112,12 +117,21 @@ def test_add_noqa(torchlint: Check, bad: Path) -> None:
 @pytest.mark.parametrize(
     ("before", "after"),
     [
-        ('torch.load("a")  # type: ignore\n', 'torch.load("a")  # type: ignore  # noqa: TL501\n'),
-        ('torch.load("a")  # noqa: E501\n', 'torch.load("a")  # noqa: E501, TL501\n'),
-        ('torch.load("a")\r\n', 'torch.load("a")  # noqa: TL501\r\n'),
-        ('torch.load("a")', 'torch.load("a")  # noqa: TL501'),
-        ('torch.load("""\na""")\n', 'torch.load("""\na""")  # noqa: TL501\n'),
-        ('x = \\\n  torch.load("a")\n', 'x = \\\n  torch.load("a")  # noqa: TL501\n'),
+        (
+            'torch.load("a", weights_only=True)  # type: ignore\n',
+            'torch.load("a", weights_only=True)  # type: ignore  # noqa: TL501\n',
+        ),
+        (
+            'torch.load("a", weights_only=True)  # noqa: E501\n',
+            'torch.load("a", weights_only=True)  # noqa: E501, TL501\n',
+        ),
+        ('torch.load("a", weights_only=True)\r\n', 'torch.load("a", weights_only=True)  # noqa: TL501\r\n'),
+        ('torch.load("a", weights_only=True)', 'torch.load("a", weights_only=True)  # noqa: TL501'),
+        ('torch.load("""\na""", weights_only=True)\n', 'torch.load("""\na""", weights_only=True)  # noqa: TL501\n'),
+        (
+            'x = \\\n  torch.load("a", weights_only=True)\n',
+            'x = \\\n  torch.load("a", weights_only=True)  # noqa: TL501\n',
+        ),
     ],
 )
 def test_add_noqa_finds_a_place(torchlint: Check, folder: Path, before: str, after: str) -> None:
@@ -129,7 +143,7 @@ def test_add_noqa_finds_a_place(torchlint: Check, folder: Path, before: str, aft
 
 
 def test_add_noqa_passes_over_rows_that_cannot_carry_a_comment(torchlint: Check, folder: Path) -> None:
-    (folder / "a.py").write_text('import torch\nx = torch.load("a"), """\n""", \\\n1\n')
+    (folder / "a.py").write_text('import torch\nx = torch.load("a", weights_only=True), """\n""", \\\n1\n')
     assert torchlint("--add-noqa").code == 0
     assert (folder / "a.py").read_text().endswith("\n1  # noqa: TL501\n")
     assert torchlint().code == 0

@@ -12,7 +12,7 @@ import pytest
 from .conftest import BAD, GOOD, Run
 
 Check = Callable[..., Run]
-UNSAFE = 'import torch\n\nmodel = torch.load("model.pt")\nmodel(torch.ones(1))\n'
+UNSAFE = 'import torch\n\nmodel = torch.load("model.pt", weights_only=True)\nmodel(torch.ones(1))\n'
 
 
 def test_fix_writes_the_file_and_says_so(torchlint: Check, bad: Path) -> None:
@@ -147,4 +147,4 @@ def test_a_link_out_of_the_folder_is_not_written(
 def test_the_report_shows_the_file_as_it_is_now(torchlint: Check, folder: Path) -> None:
     (folder / "a.py").write_text("# noqa: TL501\n" + UNSAFE)
     out = torchlint("fix").out
-    assert '3 | model = torch.load("model.pt")' in out
+    assert '3 | model = torch.load("model.pt", weights_only=True)' in out

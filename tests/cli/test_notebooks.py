@@ -25,7 +25,7 @@ CELLS = [
         "metadata": {},
         "outputs": [],
         "execution_count": 2,
-        "source": ["x = 1\n", 'state = torch.load("m")'],
+        "source": ["x = 1\n", 'state = torch.load("m", weights_only=True)'],
     },
     {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": 3, "source": ["x = (\n"]},
 ]
@@ -51,7 +51,7 @@ def test_findings_name_the_cell(torchlint: Check, notebook: Path) -> None:
 
 
 def test_the_excerpt_is_from_the_cell(torchlint: Check, notebook: Path) -> None:
-    assert '2 | state = torch.load("m")\n  |               ^^^^' in torchlint().out
+    assert '2 | state = torch.load("m", weights_only=True)\n  |               ^^^^' in torchlint().out
 
 
 def test_json_counts_in_the_cell(torchlint: Check, notebook: Path) -> None:
@@ -64,7 +64,7 @@ def test_fix_changes_the_source_string_alone(torchlint: Check, notebook: Path) -
     assert torchlint("fix", "--unsafe-fixes").code == 0
     after = notebook.read_text()
     assert len(before.splitlines()) == len(after.splitlines())
-    assert sources(notebook)[2] == 'x = 1\nstate = torch.load("m", map_location="cpu")'
+    assert sources(notebook)[2] == 'x = 1\nstate = torch.load("m", weights_only=True, map_location="cpu")'
 
 
 def test_diff_is_of_the_file(torchlint: Check, notebook: Path) -> None:
@@ -76,7 +76,7 @@ def test_diff_is_of_the_file(torchlint: Check, notebook: Path) -> None:
 
 def test_add_noqa(torchlint: Check, notebook: Path) -> None:
     assert torchlint("--add-noqa", "-q").code == 0
-    assert sources(notebook)[2] == 'x = 1\nstate = torch.load("m")  # noqa: TL501'
+    assert sources(notebook)[2] == 'x = 1\nstate = torch.load("m", weights_only=True)  # noqa: TL501'
     assert torchlint().code == 0
 
 

@@ -41,7 +41,7 @@ def test_the_output_is_the_same_under_any_jobs_and_hash_seed(process: Process, m
 
 
 def test_a_reader_that_leaves_is_no_error(folder: Path) -> None:
-    (folder / "a.py").write_text("import torch\n" + 'torch.load("x")\n' * 3000)
+    (folder / "a.py").write_text("import torch\n" + 'torch.load("x", weights_only=True)\n' * 3000)
     with subprocess.Popen(
         [sys.executable, "-m", "torchlint", "check", "--no-cache", "--output-format", "concise"],
         cwd=folder,
@@ -68,11 +68,11 @@ def test_ctrl_c_ends_cleanly(many: Path) -> None:
         "tasks.check_file = slow\n"
         "from torchlint.__main__ import main\n"
         "if __name__ == '__main__':\n"
-        "    sys.exit(main(['check', '--no-cache', '--jobs', sys.argv[1]]))\n"
+        "    sys.exit(main())\n"
     )
     for jobs in ("1", "2"):
         with subprocess.Popen(
-            [sys.executable, str(script), jobs],
+            [sys.executable, str(script), "check", "--no-cache", "--jobs", jobs],
             cwd=many,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -87,7 +87,7 @@ def test_ctrl_c_ends_cleanly(many: Path) -> None:
 
 
 def test_output_that_the_terminal_cannot_encode(process: Process, folder: Path) -> None:
-    (folder / "a.py").write_text('import torch\ntorch.load("größe 图")\n', encoding="utf-8")
+    (folder / "a.py").write_text('import torch\ntorch.load("größe 图", weights_only=True)\n', encoding="utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
     result = process("check", "--no-cache", env=environment)
     assert result.returncode == 1
@@ -184,3 +184,30 @@ def test_the_wait_for_a_pipe_ends(folder: Path) -> None:
         timeout=60,
     )
     assert result.returncode == 2
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="the system has no full device")
+def test_output_that_cannot_be_written_is_said(folder: Path) -> None:
+    (folder / "a.py").write_text(BAD)
+    with open("/dev/full", "wb") as full:
+        command = [sys.executable, "-m", "torchlint", "check", "--no-cache"]
+        result = subprocess.run(command, cwd=folder, stdout=full, stderr=subprocess.PIPE)
+    assert result.returncode == 2
+    assert result.stderr == b"torchlint: the report cannot be written: No space left on device\n"
+
+
+def test_closed_output_is_no_error(folder: Path) -> None:
+    (folder / "a.py").write_text(BAD)
+    command = f"'{sys.executable}' -m torchlint check --no-cache >&- 2>&-"
+    assert subprocess.run(command, shell=True, cwd=folder).returncode == 1
+
+
+def test_an_output_file_may_be_a_device_or_a_link(process: Process, folder: Path) -> None:
+    (folder / "a.py").write_text(BAD)
+    (folder / "link.txt").symlink_to("real.txt")
+    (folder / "real.txt").write_text("old")
+    concise = ("check", "--no-cache", "--output-format", "concise", "-o")
+    assert process(*concise, "/dev/stdout").stdout.startswith(b"a.py:3")
+    process(*concise, "link.txt")
+    assert (folder / "link.txt").is_symlink()
+    assert (folder / "real.txt").read_text().startswith("a.py:3")
