@@ -18,11 +18,14 @@ if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
 # Objects whose ``backward`` takes the loss as argument, as opposed to being it.
-_ENGINE = re.compile(r"accelerator|fabric|engine|scaler|optim|amp|strategy|booster|manager|model|trainer", re.IGNORECASE)
+_ENGINE = re.compile(
+    r"accelerator|fabric|engine|scaler|optim|amp|strategy|booster|manager|model|trainer", re.IGNORECASE
+)
 # Tensor methods whose result carries the graph of the tensor.
 _CARRYING = frozenset({
-    "mean", "sum", "clone", "view", "reshape", "squeeze", "unsqueeze", "float", "double", "half", "cpu", "cuda", "to", "abs",
-    "sqrt", "log", "exp", "pow", "square", "div", "mul", "add", "sub", "neg", "flatten", "contiguous", "max", "min", "norm",
+    "mean", "sum", "clone", "view", "reshape", "squeeze", "unsqueeze", "float", "double", "half", "cpu", "cuda", "to",
+    "sqrt", "log", "exp", "pow", "square", "div", "mul", "add", "sub", "neg", "flatten", "abs",
+    "contiguous", "max", "min", "norm",
 })  # fmt: skip
 _REDUCING = frozenset({"mean", "sum", "max", "min", "norm"})
 _CARRYING_CALLS = tuple(
@@ -33,7 +36,7 @@ _PLAIN_NUMBERS = frozenset({"item", "detach", "tolist", "numpy", "detach_", "flo
 
 @dataclass(frozen=True, slots=True)
 class Backward:
-    """One back-propagation: the call, what it starts from, and whether the graph outlives it."""
+    """One back-propagation: the call, what it starts from, whether the graph outlives it or the loss is no scalar."""
 
     call: ast.Call
     loss: ast.expr
@@ -67,7 +70,7 @@ def _backward(program: Program, call: ast.Call) -> Backward | None:
         return None if isinstance(call.args[0], ast.Starred) else Backward(call, call.args[0], retained)
     if func.attr == "manual_backward" or program.names.one(func) in ("torch.autograd.backward",):
         return None
-    return Backward(call, _started(program, func.value), retained or len(call.args) > 1)
+    return Backward(call, _started(program, func.value), retained or bool(call.args))
 
 
 def _is_false(value: ast.expr) -> bool:
@@ -75,7 +78,7 @@ def _is_false(value: ast.expr) -> bool:
 
 
 def _started(program: Program, expr: ast.expr) -> ast.expr:
-    """The loss behind what ``backward`` is called on: ``scaler.scale(loss)``, apex's ``scale_loss(loss, …) as scaled``."""
+    """The loss behind what ``backward`` is called on: ``scaler.scale(loss)``, ``scale_loss(loss, …) as scaled``."""
     if isinstance(expr, ast.Call) and isinstance(expr.func, ast.Attribute) and expr.func.attr == "scale" and expr.args:
         return expr.args[0]
     if isinstance(expr, ast.Name):
@@ -96,7 +99,7 @@ class Graphs:
         self._bindings: dict[int, list[Carrier]] = {}
         self._places: dict[str, list[Carrier]] = {}
         for backward in backwards(program):
-            self._mark(backward.loss, Carrier(backward, scalar=not backward.call.args or backward.loss in backward.call.args))
+            self._mark(backward.loss, Carrier(backward, scalar=True))
 
     def carrier(self, expr: ast.expr, at: ast.AST, depth: int = 6) -> Carrier | None:
         """Why the value of ``expr`` carries a graph when ``at`` runs; None when it need not."""
@@ -109,7 +112,9 @@ class Graphs:
         if isinstance(expr, ast.BinOp):
             sides = [self.carrier(side, at, depth - 1) for side in (expr.left, expr.right)]
             found = next((side for side in sides if side is not None), None)
-            whole = found is not None and all(s is not None or _is_number(e) for s, e in zip(sides, (expr.left, expr.right), strict=True))
+            whole = found is not None and all(
+                s is not None or _is_number(e) for s, e in zip(sides, (expr.left, expr.right), strict=True)
+            )
             return found if found is None or whole else Carrier(found.backward, False)
         if isinstance(expr, ast.UnaryOp):
             return self.carrier(expr.operand, at, depth - 1)
@@ -139,7 +144,7 @@ class Graphs:
         if found is not None:
             yield expr, found
 
-    # -- what backward runs through --------------------------------------------------------------------------------------
+    # -- what backward runs through -----------------------------------------
 
     def _mark(self, expr: ast.expr, carrier: Carrier, depth: int = 8) -> None:
         if depth == 0:
@@ -188,7 +193,7 @@ class Graphs:
         if isinstance(expr, ast.Name) and re.search(r"loss", expr.id, re.IGNORECASE):
             self._mark_term(expr, carrier, depth)
 
-    # -- looking up ------------------------------------------------------------------------------------------------------
+    # -- looking up -----------------------------------------
 
     def _name(self, name: ast.Name, at: ast.AST, depth: int) -> Carrier | None:
         bindings = self.program.scopes.reaching_at(name.id, at)
@@ -201,7 +206,11 @@ class Graphs:
         return found
 
     def _binding(self, binding: Binding, at: ast.AST, depth: int) -> Carrier | None:
-        if binding.kind in ("assign", "walrus") and isinstance(binding.value, ast.Call) and _gives_number(binding.value):
+        if (
+            binding.kind in ("assign", "walrus")
+            and isinstance(binding.value, ast.Call)
+            and _gives_number(binding.value)
+        ):
             return None
         for carrier in self._bindings.get(id(binding), ()):
             if self._meets(carrier, at):
@@ -220,10 +229,9 @@ class Graphs:
             call = carrier.backward.call
             if self.program.tree.function(call) is not function or not self._meets(carrier, at):
                 continue
-            stores = [
-                n for n in walk_scope(function if function is not None else self.program.module)
-                if isinstance(n, ast.Attribute | ast.Subscript) and isinstance(n.ctx, ast.Store) and n.lineno > call.lineno
-            ]  # fmt: skip
+            around = walk_scope(function if function is not None else self.program.module)
+            later = [n for n in around if isinstance(n, ast.Attribute | ast.Subscript) and n.lineno > call.lineno]
+            stores = [n for n in later if isinstance(n.ctx, ast.Store)]
             if not any(_same_place(n, expr) for n in stores):
                 return carrier
         return None
@@ -286,7 +294,11 @@ def _gives_number(expr: ast.expr | None) -> bool:
                 return True
             inner = inner.value
         expr = inner
-    return isinstance(expr, ast.Call) and isinstance(expr.func, ast.Name) and expr.func.id in ("float", "int", "len", "round", "str")
+    return (
+        isinstance(expr, ast.Call)
+        and isinstance(expr.func, ast.Name)
+        and expr.func.id in ("float", "int", "len", "round", "str")
+    )
 
 
 def _is_number(expr: ast.expr) -> bool:

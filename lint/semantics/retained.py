@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 from torchlint.semantics.backward import Carrier, backwards, graphs
 from torchlint.semantics.callers import call_sites
 from torchlint.semantics.gradients import decorator_switch, switch
-from torchlint.semantics.tree import FUNCTIONS, SCOPES, walk, walk_scope
+from torchlint.semantics.tree import FUNCTIONS, walk, walk_scope
 
 if TYPE_CHECKING:
     from torchlint.semantics.loops import Loop
     from torchlint.semantics.program import Program
 
 _NUMERIC = frozenset({
-    "print", "float", "int", "len", "round", "str", "min", "max", "sum", "abs", "format", "isnan", "isinf", "zip", "enumerate",
-    "add_scalar", "set_postfix", "set_description", "info", "debug", "warning", "write", "log", "plot", "append", "mean",
-    "average", "std", "array", "asarray", "exp", "sqrt", "range", "repr", "set_postfix_str", "list", "sorted", "fmean",
+    "print", "float", "int", "len", "round", "str", "min", "max", "sum", "abs", "format", "isnan", "isinf", "zip",
+    "add_scalar", "set_postfix", "set_description", "info", "debug", "warning", "write", "log", "plot", "append",
+    "enumerate", "mean", "average", "std", "array", "asarray", "exp", "sqrt", "range", "repr", "set_postfix_str",
+    "list", "sorted", "fmean",
 })  # fmt: skip
 _LIST_METHODS = frozenset({"append", "extend", "clear", "pop", "copy", "sort", "reverse", "index", "insert"})
 
@@ -72,7 +73,7 @@ def _kept(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
             yield call.func.value, call.args[0], True
 
 
-# -- whether it is kept ----------------------------------------------------------------------------------------------------
+# -- whether it is kept -----------------------------------------
 
 
 def _outlives_turn(program: Program, statement: ast.stmt, target: ast.expr) -> bool:
@@ -94,18 +95,24 @@ def _outlives_turn(program: Program, statement: ast.stmt, target: ast.expr) -> b
 def _begun_in(program: Program, loop: Loop, target: ast.expr, root: str, kept: ast.stmt) -> bool:
     """Whether each turn of the loop begins the target anew; a reset under an ``if`` only shortens what is kept."""
     words = {ast.unparse(target), root}
-    if isinstance(loop, ast.For | ast.AsyncFor) and any(isinstance(n, ast.Name) and n.id == root for n in walk(loop.target)):
+    if isinstance(loop, ast.For | ast.AsyncFor) and any(
+        isinstance(n, ast.Name) and n.id == root for n in walk(loop.target)
+    ):
         return True
     for node in walk_scope(loop):
-        if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
-            if ast.unparse(node) in words:
-                statement = program.tree.statement(node)
-                if statement is not kept and not isinstance(statement, ast.AugAssign) and not any(_kept(statement)):
-                    if not _under_condition(program, statement, loop):
-                        return True
-        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("clear", "zero_"):
-            if ast.unparse(node.func.value) in words and not _under_condition(program, node, loop):
-                return True
+        if _begins(program, node, words, kept) and not _under_condition(program, node, loop):
+            return True
+    return False
+
+
+def _begins(program: Program, node: ast.AST, words: set[str], kept: ast.stmt) -> bool:
+    """Whether a node assigns the target (or what it is part of) anew, or empties it."""
+    if isinstance(node, ast.Name | ast.Attribute | ast.Subscript) and isinstance(node.ctx, ast.Store):
+        statement = program.tree.statement(node)
+        adds = statement is kept or isinstance(statement, ast.AugAssign) or any(_kept(statement))
+        return not adds and ast.unparse(node) in words
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("clear", "zero_"):
+        return ast.unparse(node.func.value) in words
     return False
 
 
@@ -120,14 +127,18 @@ def _under_condition(program: Program, node: ast.AST, loop: Loop) -> bool:
 
 def _trains(loop: Loop) -> bool:
     """Whether a loop makes training steps."""
-    return any(isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "step" for n in walk_scope(loop))
+    return any(
+        isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute) and n.func.attr == "step"
+        for n in walk_scope(loop)
+    )
 
 
 def _without_gradients(program: Program, node: ast.AST) -> bool:
     """Whether a node stands where gradients are off, so that sums carry no graph."""
     for ancestor in program.tree.ancestors(node):
         if isinstance(ancestor, ast.With | ast.AsyncWith):
-            if any((found := switch(program, i.context_expr)) is not None and found[1] is None for i in ancestor.items):
+            found = [switch(program, item.context_expr) for item in ancestor.items]
+            if any(each is not None and each[1] is None for each in found):
                 return True
         if isinstance(ancestor, FUNCTIONS) and decorator_switch(program, ancestor) is not None:
             return True
@@ -145,21 +156,25 @@ def _propagated(program: Program, target: ast.expr, statement: ast.stmt) -> bool
         for node in assigned:
             if _mentions(node.value, tainted):
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                tainted.update(ast.unparse(t) for t in targets if isinstance(t, ast.Name | ast.Attribute | ast.Subscript))
-    for node in walk(around):
-        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
-            continue
-        if node.func.attr in ("backward", "manual_backward", "grad", "vjp", "jvp", "clip_grad_norm_"):
-            if _mentions(node.func.value, tainted) or any(_mentions(a, tainted) for a in node.args):
-                return True
-    return False
+                tainted.update(
+                    ast.unparse(t) for t in targets if isinstance(t, ast.Name | ast.Attribute | ast.Subscript)
+                )
+    return any(_propagates(node, tainted) for node in walk(around) if isinstance(node, ast.Call))
+
+
+def _propagates(call: ast.Call, words: set[str]) -> bool:
+    if not isinstance(call.func, ast.Attribute):
+        return False
+    if call.func.attr not in ("backward", "manual_backward", "grad", "vjp", "jvp"):
+        return False
+    return any(_mentions(part, words) for part in (call.func.value, *call.args))
 
 
 def _mentions(expr: ast.expr, words: set[str]) -> bool:
     return any(isinstance(n, ast.Name | ast.Attribute | ast.Subscript) and ast.unparse(n) in words for n in walk(expr))
 
 
-# -- how it is used --------------------------------------------------------------------------------------------------------
+# -- how it is used -----------------------------------------
 
 
 def needs_tensor(program: Program, found: Retained) -> bool:
@@ -177,11 +192,12 @@ def _used_as_numbers(program: Program, target: ast.expr, at: ast.AST, listed: bo
         return False
     around: ast.AST = program.tree.function(at) or program.module
     text = ast.unparse(target)
-    for node in walk(around):
-        if isinstance(node, ast.Name | ast.Subscript) and isinstance(node.ctx, ast.Load) and ast.unparse(node) == text:
-            if not _is_numeric_use(program, node, listed, depth):
-                return False
-    return True
+    uses = [
+        node
+        for node in walk(around)
+        if isinstance(node, ast.Name | ast.Subscript) and isinstance(node.ctx, ast.Load) and ast.unparse(node) == text
+    ]
+    return all(_is_numeric_use(program, use, listed, depth) for use in uses)
 
 
 def _is_tensor(program: Program, value: ast.expr | None) -> bool:
@@ -194,7 +210,9 @@ def _is_numeric_use(program: Program, node: ast.expr, listed: bool, depth: int) 
         return listed and parent.attr in _LIST_METHODS
     if isinstance(parent, ast.Subscript) and parent.value is node:
         return _is_numeric_use(program, parent, False, depth)
-    if isinstance(parent, ast.BinOp | ast.UnaryOp | ast.IfExp | ast.keyword | ast.Tuple | ast.List | ast.Starred | ast.BoolOp):
+    if isinstance(
+        parent, ast.BinOp | ast.UnaryOp | ast.IfExp | ast.keyword | ast.Tuple | ast.List | ast.Starred | ast.BoolOp
+    ):
         inner = parent if isinstance(parent, ast.expr) else program.tree.parents[parent]
         if isinstance(inner, ast.Call):
             return _takes_numbers(program, inner)
@@ -214,7 +232,9 @@ def _is_numeric_use(program: Program, node: ast.expr, listed: bool, depth: int) 
         return (
             bool(sites)
             and node is parent.value
-            and all(site.program is program and _is_numeric_use(program, site.call, listed, depth - 1) for site in sites)
+            and all(
+                site.program is program and _is_numeric_use(program, site.call, listed, depth - 1) for site in sites
+            )
         )
     return isinstance(parent, ast.FormattedValue | ast.Compare | ast.Expr | ast.AugAssign)
 
@@ -225,15 +245,19 @@ def _names(node: ast.AST) -> set[str]:
 
 def _gives_its_argument(call: ast.Call) -> bool:
     """Built-in functions whose result is a tensor when they are given tensors."""
-    return isinstance(call.func, ast.Name) and call.func.id in ("sum", "min", "max", "abs", "list", "sorted", "zip", "enumerate")
+    return isinstance(call.func, ast.Name) and call.func.id in (
+        "sum",
+        "min",
+        "max",
+        "abs",
+        "list",
+        "sorted",
+        "zip",
+        "enumerate",
+    )
 
 
 def _takes_numbers(program: Program, call: ast.Call) -> bool:
     if isinstance(call.func, ast.Attribute):
         return call.func.attr in _NUMERIC and not program.names.under(call.func, "torch")
     return isinstance(call.func, ast.Name) and call.func.id in _NUMERIC
-
-
-def in_function(program: Program, node: ast.AST) -> bool:
-    """Whether a node stands in a function or class rather than in the module body."""
-    return any(isinstance(ancestor, SCOPES) for ancestor in program.tree.ancestors(node))
