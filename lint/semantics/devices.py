@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _KINDS = re.compile(r"(cuda|mps|xpu|hpu|npu|xla|mlu|musa|ipu|tpu|gpu|privateuseone|meta|vulkan|hip)\b(?!/)")
 _CPU = re.compile(r"cpu\b")
-_NAME = re.compile(r"_?(?:\w+_)?device(?:_?(?:type|name|str))?\d*$|_?dev\d*$", re.I)
+_NAME = re.compile(r"\w*device(?:_?(?:type|name|str))?\d*$|_?dev\d*$", re.I)
 _RANK = re.compile(
     r"(?:local_?|global_?|my_?)?rank$|gpu(?:_?(?:id|idx|index|num|rank))?\d?$|(?:device|cuda)_?(?:id|idx|index|num)$",
     re.I,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from torchlint.semantics.callers import call_sites
 from torchlint.semantics.classes import definition
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk_scope
 
@@ -91,9 +92,7 @@ def _targets(program: Program, call: ast.Call, methods: dict[str, list[FunctionN
             return [target.node]
         return [m for m in methods.get("__init__", []) if program.tree.class_of(m) is target.node]
     if target is None and isinstance(call.func, ast.Attribute):
-        return methods.get(
-            call.func.attr, []
-        )  # which object it is does not matter much: the name is enough to be careful
+        return methods.get(call.func.attr, [])  # whose method it is stays open: the name is enough to be careful
     return []
 
 
@@ -103,9 +102,10 @@ def iterated_on_import(program: Program, call: ast.Call) -> bool:
     That is so when the call itself runs on import and its result is used there, or is used in a function called from
     there.
     """
+    function = program.tree.function(call)
     if not runs_on_import(program, call):
-        return False
-    if program.tree.function(call) is not None:
+        return isinstance(function, FUNCTIONS) and _called_by_script(program, function, 4)
+    if function is not None:
         return True
     statement = program.tree.statement(call)
     targets = statement.targets if isinstance(statement, ast.Assign) else []
@@ -114,3 +114,19 @@ def iterated_on_import(program: Program, call: ast.Call) -> bool:
         return True
     uses = [n for n in program.tree.nodes if isinstance(n, ast.Name) and n.id in names and isinstance(n.ctx, ast.Load)]
     return any(runs_on_import(program, use) for use in uses)
+
+
+def _called_by_script(program: Program, function: FunctionNode, depth: int) -> bool:
+    """Whether another file of the project calls a function, directly or through others, where it runs on import."""
+    for site in call_sites(program, function):
+        if site.program is not program and runs_on_import(site.program, site.call):
+            return True
+        around = site.program.tree.function(site.call)
+        if (
+            depth
+            and isinstance(around, FUNCTIONS)
+            and around is not function
+            and _called_by_script(site.program, around, depth - 1)
+        ):
+            return True
+    return False

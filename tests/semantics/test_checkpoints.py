@@ -115,7 +115,7 @@ def test_round_trips() -> None:
             Use.STATE,
         ),
         (
-            "saved = torch.load(p)\nfor k in list(saved.keys()):\n    saved[k[1:]] = saved.pop(k)\nnet.load_state_dict(saved)",
+            "s = torch.load(p)\nfor k in list(s.keys()):\n    s[k[1:]] = s.pop(k)\nnet.load_state_dict(s)",
             Use.STATE,
         ),
         ("own = net.state_dict()\nown.update(torch.load(p))\nnet.load_state_dict(own)", Use.STATE),
