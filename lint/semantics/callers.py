@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import os
-import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,11 +47,11 @@ def _likely_callers(program: Program, project: Project, function: FunctionNode) 
     stem = os.path.splitext(os.path.basename(path))[0]
     names = [owner.name if owner is not None and function.name == "__init__" else function.name]
     names.append(owner.name if owner is not None else os.path.basename(os.path.dirname(path)) if stem == "__init__" else stem)
-    patterns = [re.compile(rb"\b" + re.escape(name.encode()) + rb"\b") for name in names]
+    wanted = [name.encode() for name in names]
     likely = [
         file
         for file in project.files()
-        if os.path.abspath(file) != path and all(p.search(project.raw(file) or b"") for p in patterns)
+        if os.path.abspath(file) != path and all(name in (project.raw(file) or b"") for name in wanted)
     ]
     if len(likely) > _MOST_FILES:
         return []

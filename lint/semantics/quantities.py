@@ -111,13 +111,30 @@ def same_value(program: Program, first: ast.expr | None, second: ast.expr | None
     """Whether two expressions are written alike over names that have the same bindings: one value, logged twice."""
     if first is None or second is None or subjects(first) != subjects(second):
         return False
-    return same_names(program, first, second)
+    return same_names(program, first, second) and not _bound_between(program, first, second)
+
+
+def _bound_between(program: Program, first: ast.expr, second: ast.expr) -> bool:
+    """Whether a name of the later expression may get its value behind the earlier one."""
+    start, end = sorted((first.lineno, second.lineno))
+    later = second if second.lineno == end else first
+    return any(
+        binding.statement is not None and start < binding.statement.lineno < end
+        for name in ast.walk(later)
+        if isinstance(name, ast.Name)
+        for binding in program.scopes.reaching(name)
+    )
 
 
 def core_words(expr: ast.expr | None) -> frozenset[str]:
     """The words that name a quantity, without those that say when or how it is taken."""
     found = {word for text in subjects(expr) for word in words(text)}
     return frozenset(found - _QUALIFIERS - {"self"} or found)
+
+
+def is_qualifier(word: str) -> bool:
+    """Whether a word says when or how a value is taken, not which one it is."""
+    return word in _QUALIFIERS
 
 
 def source_call(program: Program, expr: ast.expr | None) -> tuple[str, int | None] | None:

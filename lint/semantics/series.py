@@ -54,9 +54,12 @@ def conflict(program: Program, first: Summary, second: Summary) -> Conflict | No
         return None
     if first.family != second.family:
         return _two_kinds(program, first, second)
-    if _other_steps(program, first, second) or same_value(program, first.value, second.value):
+    if _other_steps(program, first, second):
         return None
     mine, theirs = _phase(program, first), _phase(program, second)
+    tested = mine is not None and theirs is not None and mine.source == theirs.source == "guard"
+    if not tested and same_value(program, first.value, second.value):
+        return None
     if mine is not None and theirs is not None and mine.differs(theirs):
         if not _phaseless(first) and not _phaseless(second):
             return _two_phases(program, first, second, (mine, theirs))
@@ -66,7 +69,8 @@ def conflict(program: Program, first: Summary, second: Summary) -> Conflict | No
 
 
 def _named(first: Summary, second: Summary, kind: Kind) -> Kind:
-    return kind if first.writer.origin == second.writer.origin else Kind.FOLDERS
+    same = first.writer is not None and second.writer is not None and first.writer.origin == second.writer.origin
+    return kind if same else Kind.FOLDERS
 
 
 def _two_kinds(program: Program, first: Summary, second: Summary) -> Conflict | None:
@@ -151,6 +155,8 @@ def _loop(program: Program, summary: Summary) -> Loop | None:
 def _same_run(program: Program, first: Summary, second: Summary) -> bool:
     """Whether two calls write to one folder: through one writer, or two that were opened on it in one scope."""
     one, two = first.writer, second.writer
+    if one is None or two is None:
+        return False
     if one.origin == two.origin:
         return True
     if one.made is None or two.made is None or one.folder is None or not one.folder.parts or one.folder != two.folder:
@@ -244,13 +250,14 @@ def _loses(program: Program, summary: Summary, series: SeriesLoop) -> bool:
     loop: Loop = series.loop
     if varies(program, summary.tag_node, loop) is not Varies.NO or varies(program, summary.receiver, loop) is Varies.YES:
         return False
-    if summary.writer.made is not None and loop in program.tree.ancestors(summary.writer.made):
-        return False
     if summary.step is not None and varies(program, summary.step, loop) is not Varies.NO:
         return False
     if summary.value is None or varies(program, summary.value, loop) is not Varies.YES:
         return False
-    return not runs_once(program, summary.call, loop) and _for_all(program, summary, series)
+    if runs_once(program, summary.call, loop) or not _for_all(program, summary, series):
+        return False
+    made = summary.writer.made if summary.writer is not None else None
+    return summary.writer is not None and (made is None or loop not in program.tree.ancestors(made))
 
 
 def _for_all(program: Program, summary: Summary, series: SeriesLoop) -> bool:

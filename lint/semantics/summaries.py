@@ -44,20 +44,25 @@ _VALUE = {
 class Summary:
     """One call such as ``writer.add_scalar("loss", loss, step)``."""
 
+    program: Program
     call: ast.Call
     method: str
     family: str
     receiver: ast.expr
-    writer: Writer
     tag_node: ast.expr
     tag: Tag
     value: ast.expr | None
     step: ast.expr | None
     function: FunctionNode | ast.Lambda | None
 
+    @property
+    def writer(self) -> Writer | None:
+        """The writer it goes to; None when the receiver is none or unknown."""
+        return writer_of(self.program, self.receiver)
+
 
 def summaries(program: Program) -> list[Summary]:
-    """The summary calls of a file whose writer and tag are seen, in source order."""
+    """The calls of a file that look like summaries and whose tag is seen, in source order; ask each for its writer."""
     memo: dict[ast.AST, list[Summary]] = program.memo("summaries")
     if program.module not in memo:
         found = [s for call in program.tree.calls if (s := _summary(program, call)) is not None]
@@ -73,15 +78,12 @@ def _summary(program: Program, call: ast.Call) -> Summary | None:
     step = _given(program, call, "global_step", _STEP.get(func.attr, 2))
     if tag is None or (step is None and program.values.has_unpacking(call)):
         return None
-    writer = writer_of(program, func.value)
-    if writer is None:
-        return None
     return Summary(
+        program,
         call,
         func.attr,
         FAMILIES[func.attr],
         func.value,
-        writer,
         tag,
         static_tag(program, tag),
         _given(program, call, _VALUE.get(func.attr, "value"), 1),
