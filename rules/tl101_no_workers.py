@@ -74,7 +74,7 @@ class NoWorkers(Rule):
     code = "TL101"
     name = "no-workers"
     severity = Severity.WARNING
-    screen = re.compile(rb"Loader|loader")
+    screen = re.compile(rb"Loader")
 
     def check(self, program: Program) -> Iterator[Finding]:
         found = [loader for loader in loaders(program) if loader.no_workers]

@@ -70,7 +70,7 @@ class MixedDevice(Rule):
     code = "TL401"
     name = "mixed-device"
     severity = Severity.WARNING
-    screen = re.compile(rb"(?s)\.\s*cuda\s*\(.*\.\s*to\s*\(|\.\s*to\s*\(.*\.\s*cuda\s*\(")
+    screen = re.compile(rb"(?s)\A(?=.*?\.\s*cuda\s*\()(?=.*?\.\s*to\s*\()")
 
     def check(self, program: Program) -> Iterator[Finding]:
         for call in cuda_calls(program):
