@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torchlint.semantics.scopes import terminates
+from torchlint.semantics.scopes import Binding, terminates
 from torchlint.semantics.training import trains
 from torchlint.semantics.tree import FUNCTIONS, LOOPS, walk
 
@@ -19,16 +19,23 @@ if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
 _NO_MODEL = re.compile(r"opt|sched|scaler|sampler|loader|adam|sgd|warmup|stopp", re.I)
-_KEPT = re.compile(r"(?:^|_)(?:best|old|prev(?:ious)?|before|orig(?:inal)?|init(?:ial)?|saved|snapshot|backup|start)(?:_|$)", re.I)
+_KEPT = re.compile(
+    r"(?:^|_)(?:best|old|prev(?:ious)?|before|orig(?:inal)?|init(?:ial)?|saved|snapshot|backup|start)(?:_|$)", re.I
+)
 _SHALLOW = ("builtins.dict", "builtins.list", "builtins.tuple", "collections.OrderedDict", "copy.copy")
+_Assignment = ast.Assign | ast.AnnAssign
 _SAVERS = frozenset({"load_state_dict", "save"})
 
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """``node`` gives the tensors of ``model``, ``name`` keeps them; ``kind`` is state_dict, parameters or weight."""
+    """``node`` gives the tensors of ``model``, ``name`` keeps ``value``, which holds them.
+
+    ``kind`` is state_dict, parameters or weight.
+    """
 
     node: ast.expr
+    value: ast.expr
     model: ast.expr
     name: str
     kind: str
@@ -52,8 +59,8 @@ def kept_weights(program: Program) -> Iterator[Kept]:
             kept = kept or _in_method(program, statement, target)
         else:
             kept = _KEPT.search(name) is not None and _compared(program, statement, target)
-        if kept:
-            yield Kept(node, model, name, kind)
+        if kept and statement.value is not None:
+            yield Kept(node, statement.value, model, name, kind)
 
 
 def _tensors(program: Program, node: ast.AST) -> tuple[ast.expr, str] | None:
@@ -63,11 +70,12 @@ def _tensors(program: Program, node: ast.AST) -> tuple[ast.expr, str] | None:
         if method == "state_dict" and not node.args and not node.keywords and _is_model(program, model):
             return model, "state_dict"
         if method in ("parameters", "named_parameters") and _is_model(program, model):
-            return model, "parameters"
-    if isinstance(node, ast.Attribute) and node.attr in ("weight", "bias") and isinstance(node.ctx, ast.Load):
-        if isinstance(node.value, ast.Attribute | ast.Subscript) or _is_layer(program, node.value):
-            return node.value, "weight"
-    return None
+            whole = program.tree.parent(node)  # the generator alone is used up by the first reader
+            return (model, "parameters") if isinstance(whole, ast.Call | ast.comprehension) else None
+    if not isinstance(node, ast.Attribute) or node.attr not in ("weight", "bias") or not isinstance(node.ctx, ast.Load):
+        return None
+    inside = isinstance(node.value, ast.Attribute | ast.Subscript)
+    return (node.value, "weight") if inside or _is_layer(program, node.value) else None
 
 
 def _is_model(program: Program, expr: ast.expr) -> bool:
@@ -88,7 +96,7 @@ def _is_layer(program: Program, expr: ast.expr) -> bool:
     )
 
 
-def _held(program: Program, node: ast.expr) -> tuple[ast.stmt, ast.expr] | None:
+def _held(program: Program, node: ast.expr) -> tuple[_Assignment, ast.expr] | None:
     """The assignment that keeps the value, through containers and shallow copies, and its target."""
     current: ast.AST = node
     while True:
@@ -176,8 +184,7 @@ def _straight(program: Program, statement: ast.stmt, target: ast.expr, model: as
             continue
         for read in _reads(program, target, statement):
             parent = program.tree.parent(read)
-            loads = isinstance(parent, ast.Call) and isinstance(parent.func, ast.Attribute)
-            if not loads or not isinstance(parent, ast.Call) or not isinstance(parent.func, ast.Attribute):
+            if not isinstance(parent, ast.Call) or not isinstance(parent.func, ast.Attribute):
                 continue
             if parent.func.attr != "load_state_dict" or ast.dump(parent.func.value) != wanted:
                 continue
@@ -226,7 +233,8 @@ def _compared(program: Program, statement: ast.stmt, target: ast.expr) -> bool:
 
 
 def _reads(program: Program, target: ast.expr, statement: ast.stmt) -> list[ast.expr]:
-    """Where the kept value may be read."""
+    """Where the kept value may be read; reads of other entries of the dict that holds it left out."""
+    keys = _keys(target, statement)
     if isinstance(target, ast.Subscript):
         target = target.value
     found: list[ast.expr] = []
@@ -237,13 +245,39 @@ def _reads(program: Program, target: ast.expr, statement: ast.stmt) -> list[ast.
                 own = any(b.statement is statement for b in bindings)
                 if own or not any(b.statement is statement for b in _all(program, target)):
                     found.append(node)
-        elif isinstance(target, ast.Attribute):
-            if isinstance(node, ast.Attribute) and node.attr == target.attr and isinstance(node.ctx, ast.Load):
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
+            if node.attr == getattr(target, "attr", None):
                 found.append(node)
-    return [read for read in found if program.tree.statement(read) is not statement]
+    return [
+        read
+        for read in found
+        if program.tree.statement(read) is not statement and not (keys and _other_entry(program, read, keys))
+    ]
 
 
-def _all(program: Program, name: ast.Name):  # type: ignore[no-untyped-def]
+def _keys(target: ast.expr, statement: ast.stmt) -> set[object]:
+    """The keys under which weights are put into a dict by the statement."""
+    value = getattr(statement, "value", None)
+    found: set[object] = set()
+    if isinstance(target, ast.Subscript):
+        found.add(target.slice.value if isinstance(target.slice, ast.Constant) else None)
+    elif isinstance(value, ast.Dict):
+        for key, held in zip(value.keys, value.values, strict=True):
+            if any(isinstance(n, ast.Attribute) and n.attr == "state_dict" for n in walk(held)):
+                found.add(key.value if isinstance(key, ast.Constant) else None)
+    return found
+
+
+def _other_entry(program: Program, read: ast.expr, keys: set[object]) -> bool:
+    parent = program.tree.parent(read)
+    if isinstance(parent, ast.Attribute):
+        return True  # a method of the dict
+    if not isinstance(parent, ast.Subscript) or parent.value is not read:
+        return False
+    return not isinstance(parent.slice, ast.Constant) or parent.slice.value not in keys
+
+
+def _all(program: Program, name: ast.Name) -> list[Binding]:
     owner = program.scopes.owner(name.id, program.scopes.scope_of(name))
     return owner.bindings[name.id] if owner is not None else []
 
@@ -256,7 +290,10 @@ def _made_in(program: Program, model: ast.expr, loop: ast.AST) -> bool:
     if not isinstance(root, ast.Name):
         return True
     for binding in program.scopes.reaching(root):
-        around = binding.statement is not None and loop in (binding.statement, *program.tree.ancestors(binding.statement))
+        around = binding.statement is not None and loop in (
+            binding.statement,
+            *program.tree.ancestors(binding.statement),
+        )
         if around and binding.kind != "augment":
             return True
     return False

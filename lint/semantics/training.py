@@ -13,7 +13,9 @@ if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
 _OPTIMIZER = re.compile(r"opt|adam|sgd|scaler|trainer", re.I)
-_TRAINS = re.compile(r"(?:^|_)(?:train(?!ing_set|_loader|able|_data)|fit|finetune|fine_tune|optimi[sz]e)(?:_|$|[A-Z])|^train[A-Z]")
+_TRAINS = re.compile(
+    r"(?:^|_)(?:train(?!ing_set|_loader|able|_data)|fit|finetune|fine_tune|optimi[sz]e)(?:_|$|[A-Z])|^train[A-Z]"
+)
 
 
 def trains(program: Program, node: ast.AST) -> bool:
