@@ -99,14 +99,14 @@ def _one_by_one(tasks: Sequence[Task], store: Store | None) -> Iterator[FileResu
     death: tuple[Problem, ...] = (
         Problem("torchlint", "a worker process was killed (out of memory?); its files were checked again one by one"),
     )
-    pool = _pool(1)
+    pool = _pool(1, "spawn")  # threads of the broken pool may still be about: no time to fork
     try:
         for task in tasks:
             try:
                 result = pool.submit(check_chunk, Chunk((task,), store)).result()[0]
             except BrokenProcessPool:
                 _stop(pool)
-                pool = _pool(1)
+                pool = _pool(1, "spawn")
                 result = FileResult(task.path, problems=(Problem(task.path, "the process that checked it was killed"),))
             yield replace(result, problems=(*death, *result.problems))
             death = ()
@@ -116,14 +116,15 @@ def _one_by_one(tasks: Sequence[Task], store: Store | None) -> Iterator[FileResu
         raise
 
 
-def _pool(count: int) -> ProcessPoolExecutor:
-    return ProcessPoolExecutor(count, mp_context=_context(), initializer=_start_worker)
+def _pool(count: int, method: str | None = None) -> ProcessPoolExecutor:
+    context = multiprocessing.get_context(method or _method())
+    return ProcessPoolExecutor(count, mp_context=context, initializer=_start_worker)
 
 
-def _context() -> multiprocessing.context.BaseContext:
+def _method() -> str:
     """Fork where that is sound, for a worker is then ready at once; never from a process with threads or with torch."""
     alone = threading.active_count() == 1 and "torch" not in sys.modules
-    return multiprocessing.get_context("fork" if sys.platform == "linux" and alone else "spawn")
+    return "fork" if sys.platform == "linux" and alone else "spawn"
 
 
 def _start_worker() -> None:
