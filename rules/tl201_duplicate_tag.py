@@ -71,7 +71,9 @@ class DuplicateTag(Rule):
     code = "TL201"
     name = "duplicate-tag"
     severity = Severity.ERROR
-    screen = re.compile(rb"\badd_(?:scalar|histogram(?:_raw)?|images?(?:_with_boxes)?|figure|video|audio|text|pr_curve)\b")
+    screen = re.compile(
+        rb"\badd_(?:scalar|histogram(?:_raw)?|images?(?:_with_boxes)?|figure|video|audio|text|pr_curve)\b"
+    )
 
     def check(self, program: Program) -> Iterator[Finding]:
         found = summaries(program)
@@ -97,7 +99,9 @@ class DuplicateTag(Rule):
             reason = text("the loop has no variable that names the series")
             return self.finding(program, summary.call, message, help, Fix(help, Safety.MANUAL, reason=reason))
         key = series.key.id
-        help = text("put `{{{key}}}` into the tag, or open one writer for each when the curves belong in one chart", key=key)
+        help = text(
+            "put `{{{key}}}` into the tag, or open one writer for each when the curves belong in one chart", key=key
+        )
         seen = program.scopes.reaching_at(key, summary.call)
         edits = add_field(program.source, program.tree, summary.tag_node, key) if len(seen) == 1 else None
         if edits is None or seen[0].statement is not series.loop:
@@ -145,9 +149,15 @@ def _message(program: Program, clash: Conflict) -> Text:
 
 def _help(program: Program, clash: Conflict, fix: Fix) -> Text:
     if clash.kind is Kind.FAMILIES:
-        return text("give one of them another tag, such as `{tag}/{family}`", tag=_tag(program, clash.second), family=clash.second.family)
+        return text(
+            "give one of them another tag, such as `{tag}/{family}`",
+            tag=_tag(program, clash.second),
+            family=clash.second.family,
+        )
     if clash.kind is Kind.FOLDERS:
-        return text("give each writer a folder of its own, such as `train` and `val` below it, or each series its own tag")
+        return text(
+            "give each writer a folder of its own, such as `train` and `val` below it, or each series its own tag"
+        )
     if clash.kind is Kind.PHASES:
         return text(
             "give each phase its own tag, such as `train/loss` and `val/loss`, or its own writer when the curves belong"

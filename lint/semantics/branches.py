@@ -25,9 +25,9 @@ class Guard:
 def exclusive(program: Program, first: ast.AST, second: ast.AST) -> bool:
     """Whether one turn through the function around both nodes never reaches both.
 
-    Branches of one ``if``, ``match`` or ``try``, tests that contradict each other, and what stands behind a ``return``,
-    ``raise``, ``continue`` or ``break``. Branches on the variable of a loop over written-out values are not exclusive: the loop
-    takes both.
+    Branches of one ``if``, ``match`` or ``try``, tests that contradict each other, and what stands behind a
+    ``return``, ``raise``, ``continue`` or ``break``. Branches on the variable of a loop over written-out values are
+    not exclusive: the loop takes both.
     """
     path, other = _path(program, first), _path(program, second)
     common = 0
@@ -168,9 +168,7 @@ def _leaves(program: Program, node: ast.AST, top: ast.AST, other: ast.AST) -> bo
 
 def _contradict(program: Program, first: ast.AST, second: ast.AST, holder: ast.AST) -> bool:
     mine, theirs = guards(program, first, holder), guards(program, second, holder)
-    return any(
-        contradictory(program, a, b) and not _both_taken(program, a.test, holder) for a in mine for b in theirs
-    )
+    return any(contradictory(program, a, b) and not _both_taken(program, a.test, holder) for a in mine for b in theirs)
 
 
 def contradictory(program: Program, first: Guard, second: Guard) -> bool:

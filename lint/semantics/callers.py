@@ -28,7 +28,10 @@ class CallSite:
 
 
 def call_sites(program: Program, function: FunctionNode) -> list[CallSite]:
-    """The visible calls of a function or method; empty when none is seen anywhere, or the name is too common to look for."""
+    """The visible calls of a function or method.
+
+    Empty when none is seen anywhere, or the name is too common to look for.
+    """
     memo: dict[ast.AST, list[CallSite]] = program.memo("callers.sites")
     found = memo.get(function)
     if found is None:
@@ -46,7 +49,9 @@ def _likely_callers(program: Program, project: Project, function: FunctionNode) 
     path = os.path.abspath(program.source.path)
     stem = os.path.splitext(os.path.basename(path))[0]
     names = [owner.name if owner is not None and function.name == "__init__" else function.name]
-    names.append(owner.name if owner is not None else os.path.basename(os.path.dirname(path)) if stem == "__init__" else stem)
+    names.append(
+        owner.name if owner is not None else os.path.basename(os.path.dirname(path)) if stem == "__init__" else stem
+    )
     wanted = [name.encode() for name in names]
     likely = [
         file
@@ -90,7 +95,10 @@ def callee(program: Program, call: ast.Call) -> Definition | None:
 
 
 def class_of_object(program: Program, expr: ast.expr) -> Definition | None:
-    """The class of the object an expression stands for: ``self``, or a name or attribute that is assigned a construction."""
+    """The class of the object an expression stands for.
+
+    ``self``, or a name or attribute that is assigned a construction.
+    """
     if isinstance(expr, ast.Call):
         target = definition(program, expr.func)
         return target if target is not None and isinstance(target.node, ast.ClassDef) else None
@@ -112,7 +120,10 @@ def class_of_object(program: Program, expr: ast.expr) -> Definition | None:
 
 
 def calls_of(program: Program, function: ast.AST, depth: int = 3) -> dict[ast.AST, list[ast.Call]]:
-    """The functions of this file that run when ``function`` does, each with the calls written in ``function`` that lead there."""
+    """The functions of this file that run when ``function`` does.
+
+    Each comes with the calls written in ``function`` that lead to it.
+    """
     found: dict[ast.AST, list[ast.Call]] = {}
     for call, target in _direct(program).get(function, []) if depth else []:
         if target is function:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,9 @@ _NAMED = frozenset({"named_parameters", "named_modules", "named_children", "name
 _UNNAMED = frozenset({"parameters", "children", "modules", "buffers", "values"})
 _KEYS = frozenset({"keys", "state_dict"})
 # Last words of iterables whose elements have a curve each.
-_SERIES = frozenset({"names", "classes", "categories", "layers", "tasks", "heads", "metrics", "phases", "splits", "keys"})
+_SERIES = frozenset(
+    {"names", "classes", "categories", "layers", "tasks", "heads", "metrics", "phases", "splits", "keys"}
+)
 
 
 class Varies(enum.Enum):
@@ -84,14 +86,18 @@ def _through(program: Program, binding: Binding, loop: Loop, depth: int) -> Vari
 
 
 def _starts_from(program: Program, binding: Binding) -> list[ast.expr] | None:
-    """What the first value of a counter depends on, for the variable of ``range(…)`` and the number of ``enumerate(…)``."""
+    """What the first value of a counter depends on: the variable of ``range(…)`` or the number of ``enumerate(…)``."""
     call = binding.value
     if binding.kind != "for" or not isinstance(call, ast.Call):
         return None
     if _is(call, "range") and binding.index is None:
         return call.args[:1] if len(call.args) > 1 else []
     target = program.tree.parent(binding.node)
-    if _is(call, "enumerate") and binding.index == 0 and not isinstance(program.tree.parents.get(target or call), ast.Tuple):
+    if (
+        _is(call, "enumerate")
+        and binding.index == 0
+        and not isinstance(program.tree.parents.get(target or call), ast.Tuple)
+    ):
         return [*call.args[1:], *(k.value for k in call.keywords)]
     return None
 
@@ -116,7 +122,11 @@ def _touched(expr: ast.Attribute | ast.Subscript, loop: Loop) -> Varies:
             if isinstance(expr, ast.Subscript) and isinstance(node, ast.Subscript) and ast.dump(node.value) == held:
                 return Varies.YES
         elif isinstance(node, ast.Call) and root is not None:
-            method = isinstance(node.func, ast.Attribute) and isinstance(node.func.value, ast.Name) and node.func.value.id == root
+            method = (
+                isinstance(node.func, ast.Attribute)
+                and isinstance(node.func.value, ast.Name)
+                and node.func.value.id == root
+            )
             if method or any(isinstance(a, ast.Name) and a.id == root for a in node.args):
                 found = Varies.MAYBE
     return found
@@ -144,41 +154,54 @@ def series_loop(program: Program, loop: Loop) -> SeriesLoop | None:
     if isinstance(loop, ast.While):
         return None
     target, iterable = loop.target, loop.iter
+    counter: ast.Name | None = None
     while isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.args:
         if iterable.func.id == "enumerate" and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+            counter = _key(target.elts[0])
             target, iterable = target.elts[1], iterable.args[0]
         elif iterable.func.id in ("sorted", "list", "tuple", "reversed", "tqdm"):
             iterable = iterable.args[0]
         else:
             break
     first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
-    key = first if isinstance(first, ast.Name) and first.id != "_" else None
+    key = _key(first)
     if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Attribute):
         method = iterable.func.attr
         if method in _NAMED:
             return SeriesLoop(loop, key if first is not target else None)
         if method in _KEYS:
             return SeriesLoop(loop, key)
-        return SeriesLoop(loop, None) if method in _UNNAMED else None
+        return SeriesLoop(loop, counter) if method in _UNNAMED else None
     if isinstance(iterable, ast.Call) and _is(iterable, "zip") and first is not target:
-        return SeriesLoop(loop, key) if iterable.args and _words(program, iterable.args[0]) else None
+        names = iterable.args[0] if iterable.args else iterable
+        return SeriesLoop(loop, key) if _words(program, names) or _named_after_series(names) else None
     if _words(program, iterable):
         return SeriesLoop(loop, key)
     if isinstance(iterable, ast.Attribute) and iterable.attr == "param_groups":
-        counter = loop.target.elts[0] if target is not loop.target and isinstance(loop.target, ast.Tuple) else None
-        return SeriesLoop(loop, counter) if isinstance(counter, ast.Name) and counter.id != "_" else None
+        return SeriesLoop(loop, counter) if counter is not None else None  # mostly there is one group
     if key is not None and _is_indexed_by(loop, iterable, key):
         return SeriesLoop(loop, key)
     return SeriesLoop(loop, key) if _named_after_series(iterable) else None
 
 
+def _key(target: ast.expr) -> ast.Name | None:
+    return target if isinstance(target, ast.Name) and target.id != "_" else None
+
+
 def _named_after_series(iterable: ast.expr) -> bool:
-    """Whether the name says that each element is a series: ``class_names``, ``range(num_classes)``, ``range(len(tasks))``."""
-    while isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id in ("range", "len"):
+    """Whether the name says that each element is a series.
+
+    ``class_names``, ``range(num_classes)``, ``range(len(tasks))``.
+    """
+    while (
+        isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id in ("range", "len")
+    ):
         if len(iterable.args) != 1:
             return False
         iterable = iterable.args[0]
-    name = iterable.id if isinstance(iterable, ast.Name) else iterable.attr if isinstance(iterable, ast.Attribute) else ""
+    name = (
+        iterable.id if isinstance(iterable, ast.Name) else iterable.attr if isinstance(iterable, ast.Attribute) else ""
+    )
     return name.lower().rpartition("_")[2] in _SERIES
 
 
@@ -209,5 +232,3 @@ def _is_indexed_by(loop: ast.For | ast.AsyncFor, iterable: ast.expr, key: ast.Na
         and ast.dump(node.value) == wanted
         for node in walk(loop)
     )
-
-

@@ -29,7 +29,10 @@ class NewTag:
 
 @dataclass(frozen=True, slots=True)
 class Namespaces:
-    """New tags for all calls under one tag. ``told_by`` says where the words stand: value, or what lies around the calls."""
+    """New tags for all calls under one tag.
+
+    ``told_by`` says where the words stand: value, or what lies around the calls.
+    """
 
     tags: tuple[NewTag, ...]
     told_by: str
@@ -38,8 +41,8 @@ class Namespaces:
 def namespaces(program: Program, group: Sequence[Summary], taken: frozenset[str]) -> Namespaces | None:
     """A name for each call of a group that logs under one tag, as ``train/loss`` and ``val/loss``.
 
-    None when the words are missing for a call, do not tell the series apart, describe another measure than the tag, or lead to a
-    tag that is ``taken`` by another call.
+    None when the words are missing for a call, do not tell the series apart, describe another measure than the tag, or
+    lead to a tag that is ``taken`` by another call.
     """
     if not any(isinstance(part, str) for part in group[0].tag.parts):
         return None
@@ -72,7 +75,11 @@ def _other_measure(summary: Summary, group: Sequence[Summary]) -> bool:
     def speaks(other: Summary) -> bool:
         return bool({_singular(word) for word in core_words(other.value)} & tag)
 
-    own = {word for word in core_words(summary.value) if not is_phase_word(word) and not is_qualifier(word) and len(word) > 1}
+    own = {
+        word
+        for word in core_words(summary.value)
+        if not is_phase_word(word) and not is_qualifier(word) and len(word) > 1
+    }
     return bool(own) and not speaks(summary) and any(speaks(other) for other in group)
 
 
@@ -86,7 +93,10 @@ def _singular(word: str) -> str:
 
 
 def _by_value(group: Sequence[Summary]) -> tuple[list[str], str] | None:
-    """The words before the tag's own in the value names: ``gen_loss`` and ``disc_loss`` under ``loss`` give gen and disc."""
+    """The words before the tag's own in the value names.
+
+    ``gen_loss`` and ``disc_loss`` under ``loss`` give gen and disc.
+    """
     last = words(group[0].tag.text.rpartition("/")[2])
     names: list[str] = []
     for summary in group:
@@ -138,4 +148,3 @@ def suggested_tag(summary: Summary) -> str:
     if own and own != last.lower():
         return f"{head}{slash}{own}"
     return f"{summary.tag.text}/2"
-

@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
 _WORDS = {
-    "train": "train", "training": "train", "trn": "train",
-    "val": "val", "valid": "val", "validate": "val", "validation": "val", "validating": "val", "dev": "val", "vali": "val",
-    "test": "test", "testing": "test", "tst": "test",
-    "eval": "eval", "evaluate": "eval", "evaluation": "eval", "evaluating": "eval", "evaluator": "eval",
+    "train": "train", "training": "train", "trn": "train", "val": "val", "valid": "val", "validate": "val",
+    "validation": "val", "validating": "val", "dev": "val", "vali": "val", "test": "test", "testing": "test",
+    "tst": "test", "eval": "eval", "evaluate": "eval", "evaluation": "eval", "evaluating": "eval",
+    "evaluator": "eval",
 }  # fmt: skip
 _ORDER = ("val", "test", "eval")
 
@@ -51,8 +51,11 @@ def is_phase_word(word: str) -> bool:
 
 
 def phase(program: Program, node: ast.AST, value: ast.expr | None = None) -> Phase | None:
-    """The phase in which ``node`` runs, or to which ``value`` belongs. Values say it best, then what computed them, the loops and
-    tests around, what ran before in the block, at last the function's name."""
+    """The phase in which ``node`` runs, or to which ``value`` belongs.
+
+    Values say it best, then what computed them, the loops and tests around, what ran before in the block, at last the
+    function's name.
+    """
     for name, source in _evidence(program, node, value):
         if name is not None:
             return Phase(name, source)
@@ -104,8 +107,16 @@ def _of_loop(loop: ast.stmt) -> str | None:
     if not isinstance(loop, ast.For | ast.AsyncFor):
         return None
     parts: Iterable[ast.AST] = [loop.iter]
-    if isinstance(loop.iter, ast.Call) and isinstance(loop.iter.func, ast.Name) and loop.iter.func.id in ("range", "trange"):
-        parts = [n for n in ast.walk(loop.iter) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "len"]
+    if (
+        isinstance(loop.iter, ast.Call)
+        and isinstance(loop.iter.func, ast.Name)
+        and loop.iter.func.id in ("range", "trange")
+    ):
+        parts = [
+            n
+            for n in ast.walk(loop.iter)
+            if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "len"
+        ]
     names: list[str] = []
     for part in parts:
         names.extend(n.id for n in ast.walk(part) if isinstance(n, ast.Name))
@@ -117,14 +128,22 @@ def _of_loop(loop: ast.stmt) -> str | None:
 def _of_test(test: ast.expr, outcome: bool) -> str | None:
     while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         test, outcome = test.operand, not outcome
-    if isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq | ast.NotEq | ast.Is | ast.IsNot):
+    if (
+        isinstance(test, ast.Compare)
+        and len(test.ops) == 1
+        and isinstance(test.ops[0], ast.Eq | ast.NotEq | ast.Is | ast.IsNot)
+    ):
         outcome = outcome is isinstance(test.ops[0], ast.Eq | ast.Is)
         right = test.comparators[0]
         text = right.value if isinstance(right, ast.Constant) and isinstance(right.value, str) else _last(right)
         name = phase_words(text)
     elif isinstance(test, ast.Name | ast.Attribute):
         text = _last(test)
-        name = phase_words(text) if set(words(text)) <= {"train", "training", "is", "val", "validation", "test", "eval", "mode"} else None
+        name = (
+            phase_words(text)
+            if set(words(text)) <= {"train", "training", "is", "val", "validation", "test", "eval", "mode"}
+            else None
+        )
     else:
         return None
     if name is None or outcome:
@@ -133,7 +152,10 @@ def _of_test(test: ast.expr, outcome: bool) -> str | None:
 
 
 def _of_block(program: Program, node: ast.AST) -> str | None:
-    """The phase of the nearest statement before: a loop over a phase's data, ``model.train()``, ``model.eval()``, a call."""
+    """The phase of the nearest statement before.
+
+    A loop over a phase's data, ``model.train()``, ``model.eval()``, a call.
+    """
     statement = program.tree.statement(node)
     while True:
         block, index = program.tree.blocks[statement]
@@ -158,12 +180,18 @@ def _of_statement(statement: ast.stmt) -> str | None:
     value = statement.value if isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign) else None
     if not isinstance(value, ast.Call):
         return None
-    if isinstance(statement, ast.Expr) and isinstance(value.func, ast.Attribute) and value.func.attr in ("train", "eval"):
+    if (
+        isinstance(statement, ast.Expr)
+        and isinstance(value.func, ast.Attribute)
+        and value.func.attr in ("train", "eval")
+    ):
         arg = value.args[0] if value.args else None
         if isinstance(arg, ast.Constant) and arg.value is False:
             return "eval"
-        return "train" if value.func.attr == "train" and (arg is None or isinstance(arg, ast.Constant)) else (
-            "eval" if value.func.attr == "eval" and arg is None else None
+        return (
+            "train"
+            if value.func.attr == "train" and (arg is None or isinstance(arg, ast.Constant))
+            else ("eval" if value.func.attr == "eval" and arg is None else None)
         )
     if isinstance(statement, ast.Expr) and isinstance(value.func, ast.Attribute) and value.func.attr.startswith("add_"):
         return None

@@ -1,4 +1,7 @@
-"""What a logged value is: ``losses.avg``, ``loss.item() / n`` and ``float(loss)`` are the quantity behind the arithmetic."""
+"""What a logged value is.
+
+``losses.avg``, ``loss.item() / n`` and ``float(loss)`` are the quantity behind the arithmetic.
+"""
 
 from __future__ import annotations
 
@@ -15,25 +18,29 @@ if TYPE_CHECKING:
 
 # What only reads, converts or averages a value.
 _NEUTRAL = frozenset({
-    "item", "cpu", "detach", "numpy", "mean", "sum", "tolist", "float", "double", "data", "avg", "value", "val", "compute",
-    "average", "clone", "squeeze", "cuda", "to", "global_avg", "view", "reshape", "asnumpy", "unsqueeze", "flatten",
-    "permute", "transpose", "type", "int", "long", "contiguous",
+    "item", "cpu", "detach", "numpy", "mean", "sum", "tolist", "float", "double", "data", "avg", "value", "val",
+    "compute", "average", "clone", "squeeze", "cuda", "to", "global_avg", "view", "reshape", "asnumpy",
+    "unsqueeze", "flatten", "permute", "transpose", "type", "int", "long", "contiguous",
 })  # fmt: skip
 _CONVERTERS = frozenset({
-    "float", "int", "len", "sum", "round", "mean", "average", "abs", "asarray", "array", "tensor", "as_tensor", "to_numpy",
-    "make_grid", "stack", "cat", "from_numpy", "reduce_tensor", "device_get", "nanmean", "list",
+    "float", "int", "len", "sum", "round", "mean", "average", "abs", "asarray", "array", "tensor", "as_tensor",
+    "to_numpy", "make_grid", "stack", "cat", "from_numpy", "reduce_tensor", "device_get", "nanmean", "list",
 })  # fmt: skip
 # Words that say when or how a value is taken, not which one it is.
 _QUALIFIERS = frozenset({
-    "avg", "average", "mean", "total", "sum", "running", "epoch", "batch", "step", "iter", "cur", "current", "last", "final",
-    "best", "init", "initial", "first", "accum", "meter", "new", "old", "log", "logging", "mini",
-    "smooth", "smoothed", "ema", "now", "this", "per", "overall", "global", "local", "reduced", "item", "cum", "cumulative",
+    "avg", "average", "mean", "total", "sum", "running", "epoch", "batch", "step", "iter", "cur", "current",
+    "last", "final", "best", "init", "initial", "first", "accum", "meter", "new", "old", "log", "logging",
+    "mini", "smooth", "smoothed", "ema", "now", "this", "per", "overall", "global", "local", "reduced", "item",
+    "cum", "cumulative",
 })  # fmt: skip
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 
 
 def words(text: str) -> list[str]:
-    """The lower-case words of an identifier or tag: ``trainLoss``, ``train_loss`` and ``Train/Loss`` all give train, loss."""
+    """The lower-case words of an identifier or tag.
+
+    ``trainLoss``, ``train_loss`` and ``Train/Loss`` all give train, loss.
+    """
     return [word.lower() for word in _WORD.findall(text)]
 
 

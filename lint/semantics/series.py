@@ -1,7 +1,8 @@
 """Whether summary calls write one series or several under one tag.
 
-Two calls are in conflict when they reach the same run folder under equal tags in one run of the program and log different
-things. Everything that could make them one series, or keep them apart, is asked first; what is not known counts as that.
+Two calls are in conflict when they reach the same run folder under equal tags in one run of the program and log
+different things. Everything that could make them one series, or keep them apart, is asked first; what is not known
+counts as that.
 """
 
 from __future__ import annotations
@@ -48,21 +49,19 @@ class Conflict:
 
 def conflict(program: Program, first: Summary, second: Summary) -> Conflict | None:
     """Why two calls are two series under one tag; None when they are one series, apart, or unknown."""
-    if first.tag != second.tag or not _same_run(program, first, second):
-        return None
-    if not _both_run(program, first, second):
+    if first.tag != second.tag or not _same_run(program, first, second) or not _both_run(program, first, second):
         return None
     if first.family != second.family:
         return _two_kinds(program, first, second)
     if _other_steps(program, first, second):
         return None
     mine, theirs = _phase(program, first), _phase(program, second)
-    tested = mine is not None and theirs is not None and mine.source == theirs.source == "guard"
+    found = (mine, theirs) if mine is not None and theirs is not None and mine.differs(theirs) else None
+    tested = found is not None and found[0].source == found[1].source == "guard"
     if not tested and same_value(program, first.value, second.value):
         return None
-    if mine is not None and theirs is not None and mine.differs(theirs):
-        if not _phaseless(first) and not _phaseless(second):
-            return _two_phases(program, first, second, (mine, theirs))
+    if found is not None and not _phaseless(first) and not _phaseless(second):
+        return _two_phases(program, first, second, found)
     if first.function is second.function:
         return _two_values(program, first, second)
     return _two_helpers(program, first, second)
@@ -82,9 +81,7 @@ def _two_kinds(program: Program, first: Summary, second: Summary) -> Conflict | 
     return Conflict(first, second, _named(first, second, Kind.FAMILIES))
 
 
-def _two_phases(
-    program: Program, first: Summary, second: Summary, found: tuple[Phase, Phase]
-) -> Conflict | None:
+def _two_phases(program: Program, first: Summary, second: Summary, found: tuple[Phase, Phase]) -> Conflict | None:
     """The same measure of training and validation."""
     if first.function is not second.function and not _reached_together(program, first, second, strict=False):
         return None
@@ -149,7 +146,7 @@ def _loop(program: Program, summary: Summary) -> Loop | None:
     return next(iter(program.tree.loops(summary.call)), None)
 
 
-# -- one run ------------------------------------------------------------------------------------------------------------
+# -- one run ---------------------------------------------------------------------------------------
 
 
 def _same_run(program: Program, first: Summary, second: Summary) -> bool:
@@ -174,8 +171,8 @@ def _both_run(program: Program, first: Summary, second: Summary) -> bool:
 def _reached_together(program: Program, first: Summary, second: Summary, *, strict: bool) -> bool:
     """Whether one run reaches the functions of both calls.
 
-    A function that leads to both decides. Without one: not if ``strict``, else yes unless their visible callers choose between
-    them.
+    A function that leads to both decides. Without one: not if ``strict``, else yes unless their visible callers choose
+    between them.
     """
     one: ast.AST = first.function or program.module
     two: ast.AST = second.function or program.module
@@ -197,7 +194,8 @@ def _reached_together(program: Program, first: Summary, second: Summary, *, stri
 def _chosen_between(program: Program, one: ast.AST, two: ast.AST) -> bool:
     if isinstance(one, ast.Module | ast.Lambda) or isinstance(two, ast.Module | ast.Lambda):
         return True  # module code that no visible call connects with the function
-    assert isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef) and isinstance(two, ast.FunctionDef | ast.AsyncFunctionDef)
+    assert isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
+    assert isinstance(two, ast.FunctionDef | ast.AsyncFunctionDef)
     together = [
         (a, b)
         for a in call_sites(program, one)
@@ -207,7 +205,7 @@ def _chosen_between(program: Program, one: ast.AST, two: ast.AST) -> bool:
     return bool(together) and all(exclusive(a.program, a.call, b.call) for a, b in together)
 
 
-# -- one axis -----------------------------------------------------------------------------------------------------------
+# -- one axis --------------------------------------------------------------------------------------
 
 
 def _is_constant_step(program: Program, summary: Summary) -> bool:
@@ -215,7 +213,10 @@ def _is_constant_step(program: Program, summary: Summary) -> bool:
 
 
 def _other_steps(program: Program, first: Summary, second: Summary) -> bool:
-    """Whether the steps keep two calls apart: two written-out numbers; and for pictures and texts any two expressions."""
+    """Whether the steps keep two calls apart.
+
+    Two written-out numbers; and for pictures and texts any two expressions.
+    """
     if first.step is not None and second.step is not None:
         one, two = program.values.constant(first.step), program.values.constant(second.step)
         if isinstance(one, Known) and isinstance(two, Known):
@@ -234,11 +235,14 @@ def _axis(step: ast.expr) -> frozenset[str]:
     return frozenset(names | {n.attr for n in ast.walk(step) if isinstance(n, ast.Attribute)}) - {"self"}
 
 
-# -- one call in a loop -------------------------------------------------------------------------------------------------
+# -- one call in a loop ----------------------------------------------------------------------------
 
 
 def lost_variable(program: Program, summary: Summary) -> SeriesLoop | None:
-    """The loop over series whose variable a call should carry in its tag: neither tag nor step change with it, the value does."""
+    """The loop over series whose variable a call should carry in its tag.
+
+    Neither tag nor step change with it, the value does.
+    """
     for loop in program.tree.loops(summary.call):
         found = series_loop(program, loop)
         if found is not None and _loses(program, summary, found):
@@ -248,7 +252,10 @@ def lost_variable(program: Program, summary: Summary) -> SeriesLoop | None:
 
 def _loses(program: Program, summary: Summary, series: SeriesLoop) -> bool:
     loop: Loop = series.loop
-    if varies(program, summary.tag_node, loop) is not Varies.NO or varies(program, summary.receiver, loop) is Varies.YES:
+    if (
+        varies(program, summary.tag_node, loop) is not Varies.NO
+        or varies(program, summary.receiver, loop) is Varies.YES
+    ):
         return False
     if summary.step is not None and varies(program, summary.step, loop) is not Varies.NO:
         return False
@@ -261,7 +268,10 @@ def _loses(program: Program, summary: Summary, series: SeriesLoop) -> bool:
 
 
 def _for_all(program: Program, summary: Summary, series: SeriesLoop) -> bool:
-    """Whether the tests before the call let every series through: they ask nothing of the loop, or only whether a value is there."""
+    """Whether the tests before the call let every series through.
+
+    They ask nothing of the loop, or only whether a value is there.
+    """
     tests = [guard.test for guard in guards(program, summary.call, series.loop)]
     tests += earlier_exits(program, summary.call, series.loop)
     return all(varies(program, test, series.loop) is Varies.NO or _asks_for_presence(test, series) for test in tests)

@@ -13,7 +13,8 @@ from torchlint.semantics.writers import Writer, writer_of
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
-# Method → the kind of summary TensorBoard stores under the tag as it is given (text and meshes get a suffix of their own).
+# Method → the kind of summary TensorBoard stores under the tag as it is given (text and meshes get a suffix of their
+# own).
 FAMILIES = {
     "add_scalar": "scalar",
     "add_histogram": "histogram",
@@ -66,7 +67,9 @@ def summaries(program: Program) -> list[Summary]:
     memo: dict[ast.AST, list[Summary]] = program.memo("summaries")
     if program.module not in memo:
         found = [s for call in program.tree.calls if (s := _summary(program, call)) is not None]
-        memo[program.module] = sorted(found, key=lambda s: (s.call.func.end_lineno or 0, s.call.func.end_col_offset or 0))
+        memo[program.module] = sorted(
+            found, key=lambda s: (s.call.func.end_lineno or 0, s.call.func.end_col_offset or 0)
+        )
     return memo[program.module]
 
 

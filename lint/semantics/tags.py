@@ -21,11 +21,13 @@ if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
 _PERCENT = re.compile(r"%(?:%|(?P<spec>[-+ #0]*\d*(?:\.\d+)?[a-zA-Z]))")
-_PURE = frozenset({"str", "int", "float", "round", "len", "repr", "range", "enumerate", "zip", "sorted", "list", "reversed"})
+_PURE = frozenset(
+    {"str", "int", "float", "round", "len", "repr", "range", "enumerate", "zip", "sorted", "list", "reversed"}
+)
 _PURE_METHODS = frozenset({
-    "items", "keys", "values", "named_parameters", "parameters", "named_modules", "named_children", "named_buffers",
-    "modules", "children", "split", "replace", "strip", "lower", "upper", "title", "capitalize", "rstrip", "lstrip", "join",
-    "removeprefix", "removesuffix", "format", "zfill", "rsplit",
+    "items", "keys", "values", "named_parameters", "parameters", "named_modules", "named_children",
+    "named_buffers", "modules", "children", "split", "replace", "strip", "lower", "upper", "title",
+    "capitalize", "rstrip", "lstrip", "join", "removeprefix", "removesuffix", "format", "zfill", "rsplit",
 })  # fmt: skip
 
 
@@ -73,8 +75,8 @@ def _parts(program: Program, expr: ast.expr, depth: int) -> Iterator[str | Hole]
     elif depth == 0:
         yield Hole(object())
     elif isinstance(expr, ast.JoinedStr):
-        for value in expr.values:
-            yield from _field(program, value, depth)
+        for piece in expr.values:
+            yield from _field(program, piece, depth)
     elif isinstance(expr, ast.BinOp) and isinstance(expr.op, ast.Add):
         yield from _parts(program, expr.left, depth - 1)
         yield from _parts(program, expr.right, depth - 1)
@@ -190,7 +192,10 @@ def _temporary(program: Program, name: ast.Name) -> ast.expr | None:
 
 
 def identity(program: Program, expr: ast.expr) -> Hashable:
-    """A key that two expressions share only when they surely have the same value where they stand; else a new object."""
+    """A key that two expressions share only when they surely have the same value where they stand.
+
+    Else a new object.
+    """
     if isinstance(expr, ast.Constant):
         return ("constant", repr(expr.value))
     if isinstance(expr, ast.Name):

@@ -1,9 +1,9 @@
 """What a summary writer is, and which of them an expression means.
 
-A writer is known by its construction (``SummaryWriter`` of torch.utils.tensorboard or tensorboardX, a subclass, a factory that
-returns one), followed through names, attributes and parameters; or by its use: every call on it is one a ``SummaryWriter`` has,
-and scalars come with their step. Classes of the project with an ``add_scalar`` of their own may prefix tags or count steps, so
-they are no writers here.
+A writer is known by its construction (``SummaryWriter`` of torch.utils.tensorboard or tensorboardX, a subclass, a
+factory that returns one), followed through names, attributes and parameters; or by its use: every call on it is one a
+``SummaryWriter`` has, and scalars come with their step. Classes of the project with an ``add_scalar`` of their own may
+prefix tags or count steps, so they are no writers here.
 """
 
 from __future__ import annotations
@@ -25,16 +25,20 @@ if TYPE_CHECKING:
 
 CLASSES = ("torch.utils.tensorboard.SummaryWriter", "tensorboardX.SummaryWriter")
 _METHODS = frozenset({
-    "add_scalar", "add_scalars", "add_histogram", "add_histogram_raw", "add_image", "add_images", "add_image_with_boxes",
-    "add_figure", "add_video", "add_audio", "add_text", "add_onnx_graph", "add_graph", "add_embedding", "add_pr_curve",
-    "add_pr_curve_raw", "add_custom_scalars", "add_custom_scalars_multilinechart", "add_custom_scalars_marginchart",
-    "add_mesh", "add_hparams", "add_tensor", "flush", "close", "get_logdir", "export_scalars_to_json", "_get_file_writer",
+    "add_scalar", "add_scalars", "add_histogram", "add_histogram_raw", "add_image", "add_images",
+    "add_image_with_boxes", "add_figure", "add_video", "add_audio", "add_text", "add_onnx_graph", "add_graph",
+    "add_embedding", "add_pr_curve", "add_pr_curve_raw", "add_custom_scalars",
+    "add_custom_scalars_multilinechart", "add_custom_scalars_marginchart", "add_mesh", "add_hparams",
+    "add_tensor", "flush", "close", "get_logdir", "export_scalars_to_json", "_get_file_writer",
 })  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """One writer object: ``origin`` is equal for the same object; ``made`` is its construction, ``folder`` where it writes."""
+    """One writer object: ``origin`` is equal for the same object.
+
+    ``made`` is its construction, ``folder`` where it writes.
+    """
 
     origin: Hashable
     sure: bool
@@ -77,17 +81,34 @@ def used_like_one(program: Program, receiver: ast.expr) -> bool:
 
 
 def is_made(program: Program, call: ast.Call) -> bool:
-    """Whether a call constructs a writer, itself or through a factory in reach. Raises for other classes of the project."""
+    """Whether a call constructs a writer, itself or through a factory in reach.
+
+    Raises for other classes of the project.
+    """
     target = definition(program, call.func)
     if target is None:
-        last = call.func.attr if isinstance(call.func, ast.Attribute) else call.func.id if isinstance(call.func, ast.Name) else ""
+        last = (
+            call.func.attr
+            if isinstance(call.func, ast.Attribute)
+            else call.func.id
+            if isinstance(call.func, ast.Name)
+            else ""
+        )
         return program.names.matches(call.func, *CLASSES) or last == "SummaryWriter"
     if isinstance(target.node, ast.ClassDef):
         if is_writer_class(target):
             return True
         raise _NotOne
-    returned = [n.value for n in walk_scope(target.node) if isinstance(n, ast.Return) and n.value is not None]
-    return bool(returned) and all(_returns_one(target.program, value) for value in returned)
+    return _is_factory(target)
+
+
+def _is_factory(function: Definition) -> bool:
+    memo: dict[ast.AST, bool] = function.program.memo("writers.factories")
+    if function.node not in memo:
+        memo[function.node] = False  # a function that returns its own result
+        returned = [n.value for n in walk_scope(function.node) if isinstance(n, ast.Return) and n.value is not None]
+        memo[function.node] = bool(returned) and all(_returns_one(function.program, value) for value in returned)
+    return memo[function.node]
 
 
 def is_writer_class(owner: Definition) -> bool:
@@ -104,7 +125,7 @@ def _returns_one(program: Program, value: ast.expr) -> bool:
             return False
         if isinstance(found, ast.Constant) and found.value is None:
             continue
-        if not isinstance(found, ast.Call) or found is value and found.func is value or not is_made(program, found):
+        if not isinstance(found, ast.Call) or not is_made(program, found):
             return False
     return True
 
