@@ -125,7 +125,7 @@ def prepare(config: TrainConfig, world: World) -> Run:
 
 def state_of(run: Run) -> State:
     """Everything the next step depends on, as plain data. All ranks must call it."""
-    own: RankState = {"rng": rng_state(run.world.device), "sums": run.sums.tolist()}
+    own: RankState = {"rng": rng_state(run.world.device), "sums": run.sums.cpu().tolist()}
     return {
         "kind": KIND,
         "format": FORMAT,

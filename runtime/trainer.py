@@ -97,19 +97,20 @@ def validate(module: nn.Module, loader: DataLoader[Sample], world: World, stop: 
 
     `module` is the unwrapped model: slices differ in length, and a wrapper's forward would wait for the others.
     """
-    sums = torch.zeros(4, dtype=sum_dtype(world.device), device=world.device)
+    sums = torch.zeros(3, dtype=sum_dtype(world.device), device=world.device)
     with evaluating(module):
         for images, labels in loader:
             if stop.signal is not None:
-                sums[3] += 1
                 break
             images = images.to(world.device, non_blocking=True)
             labels = labels.to(world.device, non_blocking=True)
             logits = module(images)
             loss = F.cross_entropy(logits, labels, reduction="sum")
-            sums[:3] += statistics(loss, logits, labels)
-    loss_sum, hits, count, stopped = world.sum(sums).tolist()
-    return None if stopped else {"loss": loss_sum / count, "accuracy": hits / count}
+            sums = sums + statistics(loss, logits, labels)
+    loss_sum, hits, count = world.sum(sums).tolist()
+    if world.any(stop.signal is not None):
+        return None
+    return {"loss": loss_sum / count, "accuracy": hits / count}
 
 
 def fit(run: Run, folder: RunFolder, board: Board, stop: StopRequest) -> None:

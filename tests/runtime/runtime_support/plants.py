@@ -87,6 +87,20 @@ def raise_signal_in_validation(number: int) -> None:
     trainer.validate = nth(1, signalled, original)
 
 
+def use_float64() -> None:
+    """Train in double precision, so that what is left of a difference is not rounding."""
+    from torchlint.runtime import datasets
+
+    original = datasets.read_digits
+
+    def read_double() -> tuple[torch.Tensor, torch.Tensor]:
+        images, labels = original()
+        return images.double(), labels
+
+    datasets.read_digits = read_double
+    torch.set_default_dtype(torch.float64)
+
+
 def crash_at_step(step: int) -> None:
     """Raise an exception that nobody expects in the `step`-th optimizer step."""
     original = torch.optim.AdamW.step
