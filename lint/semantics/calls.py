@@ -563,7 +563,9 @@ class Caller:
         if target is not None:
             if isinstance(target.node, ast.ClassDef):
                 return self._construct(target, node, state, frame)
-            if target.program is program or _worth_following(target):
+            if target.program is program or _worth_following(target) or (
+                _length(target) <= _LONG and self._given_network(node, state, frame)
+            ):
                 return self.follow(Func(target.program, target.node), node, state, frame)
         arguments = self._arguments(node, state, frame)
         names = program.names
@@ -797,8 +799,12 @@ def _evals_here(target: Definition, call: ast.Call, depth: int) -> bool:
 
 def _worth_following(target: Definition) -> bool:
     """Whether a function of another file may switch modes, or is short enough to see what it hands back."""
-    length = (target.node.end_lineno or target.node.lineno) - target.node.lineno
+    length = _length(target)
     return length <= _SMALL or (length <= _LONG and _speaks_of_modes(target))
+
+
+def _length(target: Definition) -> int:
+    return (target.node.end_lineno or target.node.lineno) - target.node.lineno
 
 
 def _made_mode(program: Program, call: ast.Call) -> Mode:
@@ -811,9 +817,22 @@ def _made_mode(program: Program, call: ast.Call) -> Mode:
         return Mode.OPAQUE
     if any(n.startswith(("torch.nn.", "torchvision.models.", "timm.create_model", "timm.models", "segmentation_models_pytorch.")) for n in names):
         return Mode.FRESH
-    if callee[:1].isupper() or callee in ("create_model",):
+    if callee[:1].isupper() or callee == "create_model" or _picked(program, call.func):
         return Mode.FRESH
+    target = program.definition(call.func)
+    if target is not None and isinstance(target.node, FUNCTIONS) and not _evals(target):
+        if layers.of_function(target) is layers.DEPENDS:
+            return Mode.FRESH  # a factory of the project that was not followed
     return Mode.OPAQUE
+
+
+def _picked(program: Program, func: ast.expr) -> bool:
+    """Whether a constructor is picked by name: ``models.__dict__[arch]()``, ``getattr(models, arch)()``, ``eval(name)``."""
+    if isinstance(func, ast.Subscript) and isinstance(func.value, ast.Attribute):
+        return func.value.attr == "__dict__"
+    if isinstance(func, ast.Call) and isinstance(func.func, ast.Name) and func.func.id == "getattr":
+        return True
+    return isinstance(func, ast.Name) and func.id == "eval" and not program.scopes.reaching(func)
 
 
 def _class_mode(target: Definition) -> Mode:

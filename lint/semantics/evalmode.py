@@ -15,6 +15,7 @@ from torchlint.semantics.gradients import Gradient
 from torchlint.semantics.layers import Dependence
 from torchlint.semantics.modes import Mode, Obj, Status
 from torchlint.semantics.project import Definition
+from torchlint.semantics.scopes import Binding
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
 
 if TYPE_CHECKING:
@@ -74,6 +75,10 @@ def _exposed(program: Program, region: Region, events: list[Event]) -> Exposure 
             if foreign is None:
                 foreign = _from_callers(program, region, open_ended)
             decided = [e for e in foreign if e.node is group[0].node]
+        if decided and all(_switched_by_caller(region, e) for e in decided):
+            if foreign is None:
+                foreign = _from_callers(program, region, group)
+            decided = [*decided, *(e for e in foreign if e.node is group[0].node)]
         for event in decided:
             found = _judge(region, event, False)
             if found is not None:
@@ -84,6 +89,19 @@ def _exposed(program: Program, region: Region, events: list[Event]) -> Exposure 
                 if found is not None:
                     return found
     return None
+
+
+def _switched_by_caller(region: Region, event: Event) -> bool:
+    """Whether all the eval mode there is comes from outside the function that holds the region."""
+    function = region.function
+    if function is None or not VALIDATION.search(function.name):
+        return False
+    for _, status in event.receivers:
+        for source in status.sources:
+            row = getattr(source, "lineno", 0)
+            if function.lineno <= row <= (function.end_lineno or 0):
+                return False
+    return True
 
 
 def _judge(region: Region, event: Event, callers_unknown: bool) -> Exposure | None:
@@ -195,7 +213,7 @@ def is_module(event: Event, obj: Obj) -> bool:
         names = obj.program.names.of(obj.node.func)
         if any(n.startswith(("torch.nn.", "torchvision.models.", "timm.", "segmentation_models_pytorch.")) for n in names):
             return True
-        if any(n.startswith(("torch.", "builtins.", "numpy.", "torchmetrics.", "torchvision.transforms")) for n in names):
+        if any(n != "builtins.eval" and n.startswith(("torch.", "builtins.", "numpy.", "torchmetrics.", "torchvision.transforms")) for n in names):
             return False
     if obj.kind == "param" and isinstance(obj.node, ast.arg) and obj.node.annotation is not None:
         names = obj.program.names.of(obj.node.annotation)
@@ -206,7 +224,8 @@ def is_module(event: Event, obj: Obj) -> bool:
     evidence = _evidence(event, obj)
     if evidence:
         return True
-    return obj.kind in ("param", "attr", "free") and bool(_MODEL_NAME.search(obj.name))
+    name = obj.name or _last(event.node.func)  # what is made elsewhere is known by the name it is called under
+    return obj.kind in ("param", "attr", "free", "new", "copy") and bool(_MODEL_NAME.search(name))
 
 
 def _evidence(event: Event, obj: Obj) -> set[str]:
@@ -316,7 +335,7 @@ def _wanted_in(region: Region, event: Event, obj: Obj, status: Status) -> bool:
     if _detector_losses(event):
         return True
     explicit = bool(status.mode & Mode.TRAIN) and not status.mode & Mode.FRESH
-    return explicit and _feeds_backward(event)
+    return explicit and _feeds_backward(event, region)
 
 
 def _training_decides(program: Program, region: Region) -> bool:
@@ -398,27 +417,43 @@ def _result_names(event: Event) -> set[str]:
     return found
 
 
-def _feeds_backward(event: Event) -> bool:
-    """Whether the outputs flow, through assignments of the same function, into something that is back-propagated."""
+def _feeds_backward(event: Event, region: Region) -> bool:
+    """Whether the outputs flow, through assignments of the same function, into something that is back-propagated later."""
     program = event.program
     function = program.tree.function(event.node)
     scope: ast.AST = function if function is not None else program.module
-    tainted = _result_names(event)
+    statement = program.tree.statement(event.node)
+    bindings = _bindings_by_statement(program, scope)
+    tainted = set(bindings.get(statement, ()))
     if not tainted:
         return False
-    statements = [n for n in walk(scope) if isinstance(n, ast.Assign | ast.AugAssign)]
-    for _ in range(3):
+    for _ in range(4):
         before = len(tainted)
-        for node in statements:
-            if any(isinstance(n, ast.Name) and n.id in tainted for n in walk(node.value)):
-                targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-                for target in targets:
-                    tainted.update(n.id for n in walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store))
+        for node, made in bindings.items():
+            value = getattr(node, "value", None)
+            if isinstance(value, ast.expr) and not tainted.issuperset(made) and _reads(program, value, tainted):
+                tainted.update(made)
         if len(tainted) == before:
             break
+    inside = set(walk(region.node)) if isinstance(region.node, ast.With | ast.AsyncWith) else set()
     for node in walk(scope):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "backward":
-            held = node.args[0] if node.args else node.func.value
-            if any(isinstance(n, ast.Name) and n.id in tainted for n in (*walk(held), *walk(node.func.value))):
+        if node not in inside and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if node.func.attr == "backward" and _reads(program, node, tainted):
                 return True
     return False
+
+
+def _bindings_by_statement(program: Program, scope: ast.AST) -> dict[ast.stmt, list[Binding]]:
+    found: dict[ast.stmt, list[Binding]] = {}
+    for bindings in program.scopes.by_node[scope].bindings.values():
+        for binding in bindings:
+            if binding.statement is not None:
+                found.setdefault(binding.statement, []).append(binding)
+    return found
+
+
+def _reads(program: Program, node: ast.AST, wanted: set[Binding]) -> bool:
+    return any(
+        isinstance(n, ast.Name) and isinstance(n.ctx, ast.Load) and not wanted.isdisjoint(program.scopes.reaching(n))
+        for n in walk(node)
+    )

@@ -156,13 +156,13 @@ def series_loop(program: Program, loop: Loop) -> SeriesLoop | None:
     target, iterable = loop.target, loop.iter
     counter: ast.Name | None = None
     while isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.args:
-        if iterable.func.id == "enumerate" and isinstance(target, ast.Tuple) and len(target.elts) == 2:
+        function = iterable.func.id
+        if function == "enumerate" and isinstance(target, ast.Tuple) and len(target.elts) == 2:
             counter = _key(target.elts[0])
-            target, iterable = target.elts[1], iterable.args[0]
-        elif iterable.func.id in ("sorted", "list", "tuple", "reversed", "tqdm"):
-            iterable = iterable.args[0]
-        else:
+            target = target.elts[1]
+        elif function not in ("sorted", "list", "tuple", "reversed", "tqdm"):
             break
+        iterable = iterable.args[0]
     first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
     key = _key(first)
     if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Attribute):
