@@ -25,9 +25,13 @@ if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
 _DATA = re.compile(r"load|data|batch|dl$|set$|iter|samples|images|inputs", re.IGNORECASE)
-_HELD_OUT = re.compile(r"(^|_)(val|valid|validation|test|dev|eval)(_|$)|(val|valid|test)_?(data)?_?(load|dl|iter|set)", re.I)
+_HELD_OUT = re.compile(
+    r"(^|_)(val|valid|validation|test|dev|eval)(_|$)|(val|valid|test)_?(data)?_?(load|dl|iter|set)", re.I
+)
 _NO_MODEL = re.compile(r"loss|criterion|metric|optim|sched|loader|transform|^fn$|func|tokeni|process", re.IGNORECASE)
-_WRAPPERS = frozenset({"enumerate", "tqdm", "zip", "iter", "list", "track", "islice", "trange", "progress_bar", "sorted"})
+_WRAPPERS = frozenset(
+    {"enumerate", "tqdm", "zip", "iter", "list", "track", "islice", "trange", "progress_bar", "sorted"}
+)
 MODEL_NAME = re.compile(
     r"(^|_)(model|net|network|classifier|generator|discriminator|encoder|decoder|backbone|teacher|student|module)(_|\d*$)"
     r"|model$|net$",
@@ -38,9 +42,15 @@ _GRADIENTS = frozenset({
     "backward", "grad", "requires_grad_", "enable_grad", "register_hook", "register_full_backward_hook", "vjp", "jvp",
     "jacobian", "hessian", "vmap", "functional_call", "zero_grad", "manual_backward", "retain_grad", "jacrev", "jacfwd",
 })  # fmt: skip
-_ATTACK = re.compile(r"attack|advers|fgsm|pgd|salien|attribut|cam$|gradcam|influence|perturb|explain|captum|craft", re.I)
-_HARMLESS_MANAGERS = re.compile(r"autocast|open|nullcontext|tqdm|progress|timer|device|profile|record|suppress|catch_warn|join")
-_HARMLESS_DECORATORS = frozenset({"staticmethod", "classmethod", "property", "timer", "record", "main", "overrides", "override"})
+_ATTACK = re.compile(
+    r"attack|advers|fgsm|pgd|salien|attribut|cam$|gradcam|influence|perturb|explain|captum|craft", re.I
+)
+_HARMLESS_MANAGERS = re.compile(
+    r"autocast|open|nullcontext|tqdm|progress|timer|device|profile|record|suppress|catch_warn|join"
+)
+_HARMLESS_DECORATORS = frozenset(
+    {"staticmethod", "classmethod", "property", "timer", "record", "main", "overrides", "override"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +84,7 @@ def gradient_passes(program: Program) -> Iterator[GradientPass]:
             yield GradientPass(loop, node, sure)
 
 
-# -- which loop --------------------------------------------------------------------------
+# -- which loop -----------------------------------------
 
 
 def _runs_directly(program: Program, call: ast.Call) -> bool:
@@ -133,7 +143,7 @@ def _is_evaluation(program: Program, loop: ast.For | ast.AsyncFor) -> bool:
     return isinstance(function, FUNCTIONS) and VALIDATION.search(function.name) is not None
 
 
-# -- what speaks against it --------------------------------------------------------------
+# -- what speaks against it -----------------------------------------
 
 
 def _wants_gradients(program: Program, node: ast.AST, depth: int = 2) -> bool:
@@ -208,7 +218,11 @@ def _frozen(program: Program, call: ast.Call) -> bool:
     for node in program.tree.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_":
             given = node.args[0] if node.args else None
-            if isinstance(given, ast.Constant) and given.value is False and ast.unparse(node.func.value).startswith(model):
+            if (
+                isinstance(given, ast.Constant)
+                and given.value is False
+                and ast.unparse(node.func.value).startswith(model)
+            ):
                 return True
         if isinstance(node, ast.For) and ast.unparse(node.iter) == f"{model}.parameters()":
             stores = [n for n in walk(node) if isinstance(n, ast.Attribute) and n.attr == "requires_grad"]
