@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,6 +18,7 @@ from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
+_SPOKEN = re.compile(r"\w*device\d*", re.I)  # a name that says it, used in ``.to`` or not
 _PLAIN = (ast.Constant, ast.Name, ast.Attribute, ast.Subscript, ast.JoinedStr, ast.FormattedValue, ast.BinOp)
 INLINE = 4  # the distance of an expression that names nothing: ``"cuda"``
 _FRAMEWORKS = ("pytorch_lightning", "lightning", "lightning_fabric", "pl")
@@ -51,8 +53,7 @@ def _names(program: Program, at: ast.AST, pool: list[ast.expr]) -> Iterator[Choi
     distance = 0
     while scope is not None:
         for name in [*scope.bindings, *(n for n, how in scope.outside.items() if how == "global")]:
-            by_name = named(name)
-            if name not in used and not (by_name.device and "device" in name.lower() and not by_name.number):
+            if name not in used and not _SPOKEN.fullmatch(name):
                 continue
             if scopes.owner(name, start) not in (scope, scopes.module) or not scopes.bound_on_every_path(name, at):
                 continue

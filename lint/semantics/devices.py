@@ -100,7 +100,7 @@ def place_of_name(program: Program, name: str, bindings: Iterable[Binding], dept
             found.append(_bound_value(program, name, binding.value, depth))
         elif binding.kind == "param" and isinstance(binding.node, ast.arg):
             found.append(_parameter(program, name, binding.node))
-        elif binding.kind in ("def", "class", "del") or (binding.kind == "import" and _is_module(binding)):
+        elif binding.kind in ("def", "class", "del") or (binding.kind == "import" and _is_no_value(binding)):
             found.append(NO)
         else:
             found.append(named(name))
@@ -109,6 +109,8 @@ def place_of_name(program: Program, name: str, bindings: Iterable[Binding], dept
 
 def named(name: str) -> Place:
     """What a name alone suggests."""
+    if name[:1].isupper() and not name.isupper():
+        return NO  # a class
     if _NOT_A_DEVICE.match(name) or not (_NAME.match(name) or _RANK.match(name)):
         return CPU if _HOST.match(name) and _NAME.match(name) else NO
     if _HOST.match(name):
@@ -314,6 +316,6 @@ def _subscript(program: Program, expr: ast.Subscript) -> Place:
     return NO
 
 
-def _is_module(binding: Binding) -> bool:
-    """Whether an import binds a module for sure: ``import a.b``, not ``from a import b``."""
-    return isinstance(binding.statement, ast.Import)
+def _is_no_value(binding: Binding) -> bool:
+    """Whether an import binds a module (``import a.b``) or something of torch, where all devices are made, not kept."""
+    return isinstance(binding.statement, ast.Import) or (binding.target or "").startswith("torch.")

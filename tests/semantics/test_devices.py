@@ -163,6 +163,9 @@ def test_other_things_called_cuda(text: str) -> None:
         ("def f(x, args):\n    x.to(args.device)\n    here()", ["args.device"]),
         ("def f(x, args):\n    x.to(args.device)\ndef g(x):\n    here()", []),
         ("x.to('cuda')\nhere()", ["'cuda'"]),
+        ("from lib import DeviceType\nhere()", []),
+        ("from torch import device\nhere()", []),
+        ("device_name = torch.cuda.get_device_name(0)\nhere()", []),
         ("for device in ('cuda', 'cpu'):\n    here()", ["device"]),
     ],
 )
