@@ -90,8 +90,8 @@ class MixedDevice(Rule):
                 )
                 if index is None
                 else text(
-                    "`{moved}` goes to `{index}` by `.cuda()`, while this file moves with `.to({device})`: where the"
-                    " two differ, the next operation fails",
+                    "`{moved}` goes to `{index}` by `.cuda()`, which knows only GPUs, while this file moves with"
+                    " `.to({device})`: without a GPU, or where the two differ, this fails",
                     moved=moved,
                     index=_short(program.code(index)),
                     device=usual,

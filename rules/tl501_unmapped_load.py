@@ -20,6 +20,7 @@ from torchlint.semantics.checkpoints import (
     loads,
     misplaced,
     misspelt,
+    restores_random_state,
 )
 from torchlint.semantics.device_choice import choices, location
 from torchlint.semantics.loaded import Use, use_of
@@ -55,10 +56,11 @@ class UnmappedLoad(Rule):
     ```
 
     ## Fix safety
-    Adds `map_location` with a device that is bound before, else `"cpu"`. Safe when what is loaded only reaches
-    `load_state_dict`, which copies it to where the module lives. Unsafe when a whole model or tensors are used
-    directly or handed on, because they then live on that device. A `map_location` given to `load_state_dict` by
-    mistake is moved to the load. A misspelt keyword has to be renamed by hand.
+    Adds `map_location` with a device that is bound before, else `"cpu"` (also where the state of random generators is
+    restored, which has to be on the CPU). Safe when what is loaded only reaches `load_state_dict`, which copies it to
+    where the module lives. Unsafe when a whole model or tensors are used directly or handed on, because they then live
+    on that device. A `map_location` given to `load_state_dict` by mistake is moved to the load. A misspelt keyword has
+    to be renamed by hand.
 
     ## Stays quiet when
     - the location is given by keyword, by position, or possibly through `**kwargs`;
@@ -97,7 +99,8 @@ class UnmappedLoad(Rule):
         if stray is not None:
             return self._move(program, load, call, *stray)
         message = _message(load.kind, call)
-        device = location(program, load.call) or '"cpu"'
+        device = None if restores_random_state(program, load) else location(program, load.call)
+        device = device or '"cpu"'
         help = text("pass `map_location={device}`", device=device)
         return message, help, self._add(program, load, device, help)
 

@@ -124,6 +124,15 @@ def is_round_trip(program: Program, load: Load) -> bool:
     )
 
 
+def restores_random_state(program: Program, load: Load) -> bool:
+    """Whether the function around sets the state of a random generator, which ``torch.load`` must leave on the CPU."""
+    around = program.tree.function(load.call) or program.module
+    return any(
+        isinstance(call.func, ast.Attribute) and call.func.attr in ("set_rng_state", "set_rng_state_all")
+        for call in program.tree.within(around, ast.Call)
+    )
+
+
 def is_published(program: Program, load: Load) -> bool:
     """Whether a download comes from a publisher of CPU weights, or from an address the file does not show."""
     address = next(iter(program.values.argument(load.call, "url", 0)))
