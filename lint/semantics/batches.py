@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
 _CUDA = re.compile(r"cuda|accelerator|\bxpu\b")
-_AROUND = frozenset({"enumerate", "tqdm", "trange", "iter", "list", "islice", "cycle", "track", "progress_bar", "notebook_tqdm"})
+_AROUND = frozenset(
+    {"enumerate", "tqdm", "trange", "iter", "list", "islice", "cycle", "track", "progress_bar", "notebook_tqdm"}
+)
 _MANY = frozenset({"zip", "chain"})
 
 
@@ -52,7 +54,9 @@ def _transfers(program: Program) -> Iterator[Transfer]:
         root = _root(call.func.value)
         if root is None:
             continue
-        sources = [_batch(program, binding.statement, binding.node, binding.kind) for binding in program.scopes.reaching(root)]
+        sources = [
+            _batch(program, binding.statement, binding.node, binding.kind) for binding in program.scopes.reaching(root)
+        ]
         found: frozenset[ast.Call] = frozenset()
         for source in sources:
             if source is None or not source[0]:
@@ -76,7 +80,9 @@ def _moves_to_accelerator(program: Program, call: ast.Call) -> bool:
 
 
 def _is_other(device: ast.expr) -> bool:
-    return isinstance(device, ast.Constant) and isinstance(device.value, str) and device.value.startswith(("mps", "xla"))
+    return (
+        isinstance(device, ast.Constant) and isinstance(device.value, str) and device.value.startswith(("mps", "xla"))
+    )
 
 
 def _root(expr: ast.expr) -> ast.Name | None:
@@ -124,7 +130,9 @@ def _loop_variable(
         name = _callee(iterable)
         if name == "enumerate" and isinstance(target, ast.Tuple) and len(target.elts) == 2:
             target = target.elts[1]
-        elif name in _MANY and name == "zip" and isinstance(target, ast.Tuple) and len(target.elts) == len(iterable.args):
+        elif (
+            name in _MANY and name == "zip" and isinstance(target, ast.Tuple) and len(target.elts) == len(iterable.args)
+        ):
             at = next((i for i, part in enumerate(target.elts) if any(n is node for n in walk(part))), None)
             if at is None:
                 return None
@@ -162,7 +170,7 @@ def _callee(call: ast.Call) -> str:
 
 
 def loaders_of(program: Program, expr: ast.expr, depth: int = 6) -> frozenset[ast.Call]:
-    """The calls of this file that may have built the loader an expression stands for; empty when one is out of sight."""
+    """The calls of this file that may have built the loader meant; empty when one is out of sight."""
     if depth == 0:
         return frozenset()
     if isinstance(expr, ast.Call):

@@ -72,6 +72,11 @@ def collates_on_device(program: Program, loader: ast.Call) -> bool | None:
         return False if values == (ABSENT,) else None
     if isinstance(function, ast.Constant) and function.value is None:
         return False
+    for value in program.values.alternatives(function):
+        if isinstance(value, ast.Call) and program.names.matches(value.func, "functools.partial") and value.args:
+            if any(word.arg is not None and "device" in word.arg for word in value.keywords):
+                return True
+            function = value.args[0]
     body: ast.AST | None = function if isinstance(function, ast.Lambda) else None
     if body is None:
         found = program.definition(function)
