@@ -10,13 +10,15 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torchlint.semantics import classes, layers
+from torchlint.semantics.calls import FORWARD_METHODS
 from torchlint.semantics.flow import Event, Region
-from torchlint.semantics.gradients import Gradient
+from torchlint.semantics.gradients import FLAG, Gradient, flag_argument, switch
 from torchlint.semantics.layers import Dependence
 from torchlint.semantics.modes import Mode, Obj, Status
 from torchlint.semantics.project import Definition
 from torchlint.semantics.scopes import Binding
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
+from torchlint.semantics.values import Known
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
@@ -37,7 +39,11 @@ _MOST_FILES = 6
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """A model that may run in train mode inside a region."""
+    """A model that may run in train mode inside a region.
+
+    ``receiver`` is the expression that names the model in the region; None when the model runs in a function called from
+    there and has no name in the region.
+    """
 
     region: Region
     event: Event
@@ -45,10 +51,17 @@ class Exposure:
     status: Status
     callers_unknown: bool
     dependence: Dependence
+    receiver: ast.expr | None = None
+
+    @property
+    def train_row(self) -> int | None:
+        """The row of the ``train()`` call, when it stands in the file of the region."""
+        rows = [getattr(s, "lineno", 0) for s in self.status.sources if self.obj.program is self.region.program]
+        return min(rows) if rows and self.status.mode & Mode.TRAIN else None
 
 
-def exposures(program: Program) -> Iterator[Exposure]:
-    """For each region of this file the first model that may run there in train mode, and nothing if none does."""
+def exposures(program: Program) -> Iterator[list[Exposure]]:
+    """For each region of this file the models that may run there in train mode, the first to run first; no empty lists."""
     events = [e for e in program.flow.events if e.kind == "forward" and e.region is not None and e.region.program is program]
     by_region: dict[Region, list[Event]] = {}
     for event in events:
@@ -56,13 +69,25 @@ def exposures(program: Program) -> Iterator[Exposure]:
         by_region.setdefault(event.region, []).append(event)
     for region, inside in sorted(by_region.items(), key=lambda item: item[0].node.lineno):
         found = _exposed(program, region, inside)
-        if found is not None:
+        if found:
             yield found
 
 
-def _exposed(program: Program, region: Region, events: list[Event]) -> Exposure | None:
+def _exposed(program: Program, region: Region, events: list[Event]) -> list[Exposure]:
     if _in_framework(program, region) or _in_unit_test(program, region):
-        return None
+        return []
+    exposed: list[Exposure] = []
+    named: set[str] = set()
+
+    def note(found: Exposure | None) -> bool:
+        if found is None:
+            return False
+        name = ast.dump(found.receiver) if found.receiver is not None else ""
+        if name not in named:
+            named.add(name)
+            exposed.append(found)
+        return True
+
     foreign: list[Event] | None = None
     grouped: dict[ast.Call, list[Event]] = {}
     for event in events:
@@ -79,16 +104,58 @@ def _exposed(program: Program, region: Region, events: list[Event]) -> Exposure 
             if foreign is None:
                 foreign = _from_callers(program, region, group)
             decided = [*decided, *(e for e in foreign if e.node is group[0].node)]
-        for event in decided:
-            found = _judge(region, event, False)
-            if found is not None:
-                return found
-        if not decided:
-            for event in open_ended:
-                found = _judge_unknown(program, region, event)
-                if found is not None:
-                    return found
+        if not any(note(_judge(region, event, False)) for event in decided) and not decided:
+            any(note(_judge_unknown(program, region, event)) for event in open_ended)
+    return exposed
+
+
+def _receiver(region: Region, event: Event, obj: Obj) -> ast.expr | None:
+    """The expression that names the model, if it means the same at the region as where the model runs."""
+    program = region.program
+    if event.program is not program or program.tree.function(event.node) is not _home(program, region):
+        return None
+    func = event.node.func
+    if isinstance(func, ast.Attribute):
+        owner = _class_of(obj)
+        if func.attr in FORWARD_METHODS or (owner is not None and classes.method(owner, func.attr) is not None):
+            func = func.value
+    root: ast.expr = func
+    while isinstance(root, ast.Attribute):
+        root = root.value
+    if not isinstance(root, ast.Name):
+        return None
+    inside = region.node if isinstance(region.node, ast.With | ast.AsyncWith) else region.function
+    for binding in program.scopes.reaching(root):
+        if binding.kind != "param" and binding.statement is not None and inside is not None:
+            if any(a is inside for a in program.tree.ancestors(binding.statement)):
+                return None
+    return func
+
+
+def gradient_flag(program: Program, region: Region) -> ast.expr | None:
+    """The flag in ``set_grad_enabled(flag)`` when the region is one whose gradients the flag decides."""
+    if not isinstance(region.node, ast.With | ast.AsyncWith):
+        return None
+    for item in region.node.items:
+        found = switch(program, item.context_expr)
+        if found is not None and found[0] is Gradient.FLAG and isinstance(item.context_expr, ast.Call):
+            flag = flag_argument(item.context_expr)
+            known = program.values.constant(flag) if flag is not None else None
+            if flag is not None and not isinstance(known, Known) and program.names.matches(item.context_expr.func, FLAG):
+                return flag
     return None
+
+
+def trains(program: Program) -> bool:
+    """Whether anything in the file trains: a backward pass or an optimizer step."""
+    return any(isinstance(c.func, ast.Attribute) and c.func.attr in ("backward", "step") for c in program.tree.calls)
+
+
+def _home(program: Program, region: Region) -> ast.AST | None:
+    """The function in which the names of a region are looked up."""
+    if isinstance(region.node, ast.With | ast.AsyncWith):
+        return program.tree.function(region.node)
+    return region.function
 
 
 def _switched_by_caller(region: Region, event: Event) -> bool:
@@ -111,12 +178,12 @@ def _judge(region: Region, event: Event, callers_unknown: bool) -> Exposure | No
             continue
         if region.gradient is Gradient.FLAG and mode & (Mode.EVAL | Mode.ENTRY):
             continue
-        if _NO_MODEL.search(obj.name) or not is_module(event, obj):
+        if _is_measure(obj) or not is_module(event, obj):
             continue
         depends = dependence(obj)
         if depends is Dependence.INDEPENDENT or _wanted(region, event, obj, status):
             continue
-        return Exposure(region, event, obj, status, callers_unknown, depends)
+        return Exposure(region, event, obj, status, callers_unknown, depends, _receiver(region, event, obj))
     return None
 
 
@@ -130,14 +197,14 @@ def _judge_unknown(program: Program, region: Region, event: Event) -> Exposure |
     if function is None or region.gradient is Gradient.FLAG or not VALIDATION.search(function.name):
         return None
     for obj, status in event.receivers:
-        if obj.kind != "param" or _NO_MODEL.search(obj.name) or not is_module(event, obj):
+        if obj.kind != "param" or _is_measure(obj) or not is_module(event, obj):
             continue
         if not _trained_beside(program, function, obj.name):
             continue
         depends = dependence(obj)
         if depends is Dependence.INDEPENDENT or _wanted(region, event, obj, status):
             continue
-        return Exposure(region, event, obj, status, True, depends)
+        return Exposure(region, event, obj, status, True, depends, _receiver(region, event, obj))
     return None
 
 
@@ -198,6 +265,12 @@ def _means(program: Program, func: ast.expr, wanted: ast.AST) -> bool:
 
 
 # -- what a receiver is --------------------------------------------------------------------------------------------------
+
+
+def _is_measure(obj: Obj) -> bool:
+    """Whether an object is a loss, a metric or the like by its name or that of its class."""
+    name = _last(obj.node.func) if obj.kind == "new" and isinstance(obj.node, ast.Call) else obj.name
+    return bool(_NO_MODEL.search(name))
 
 
 def is_module(event: Event, obj: Obj) -> bool:
@@ -335,7 +408,7 @@ def _wanted_in(region: Region, event: Event, obj: Obj, status: Status) -> bool:
     if _detector_losses(event):
         return True
     explicit = bool(status.mode & Mode.TRAIN) and not status.mode & Mode.FRESH
-    return explicit and _feeds_backward(event, region)
+    return explicit and feeds_backward(event, region)
 
 
 def _training_decides(program: Program, region: Region) -> bool:
@@ -417,7 +490,7 @@ def _result_names(event: Event) -> set[str]:
     return found
 
 
-def _feeds_backward(event: Event, region: Region) -> bool:
+def feeds_backward(event: Event, region: Region) -> bool:
     """Whether the outputs flow, through assignments of the same function, into something that is back-propagated later."""
     program = event.program
     function = program.tree.function(event.node)

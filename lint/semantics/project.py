@@ -93,11 +93,33 @@ class Project:
                     self._programs[path] = Program(source, parse(source), self)
                 except SourceError:
                     pass
+        else:
+            self._programs[path] = self._programs.pop(path)  # the most recently used stands last
         return self._programs[path]
 
     def adopt(self, path: str, program: Program) -> None:
         """Use a program that is being checked for questions about its own file, so that there is one tree of it."""
-        self._programs[os.path.abspath(path)] = program
+        path = os.path.abspath(path)
+        self._programs.pop(path, None)
+        self._programs[path] = program
+
+    def trim(self, most_bytes: int) -> None:
+        """Let go of the least recently used programs, so that memory does not grow with the number of files.
+
+        Only between two files: during a check nodes are compared by identity, so there must be one tree of each file.
+        """
+        kept = 0
+        for path, program in reversed(list(self._programs.items())):
+            if program is not None:
+                kept += len(program.source.raw)
+                if kept > most_bytes:
+                    del self._programs[path]
+
+    def forget(self, path: str) -> None:
+        """A file was written: read it again when it is asked for."""
+        path = os.path.abspath(path)
+        self._programs.pop(path, None)
+        self._raw.pop(path, None)
 
     def module_file(self, dotted: str, path: str) -> str | None:
         """The file of a module as imported from ``path``: relative, below the root, or below a folder on the way up to it."""

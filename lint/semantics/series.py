@@ -18,6 +18,7 @@ from torchlint.semantics.loops import Loop, SeriesLoop, Varies, series_loop, var
 from torchlint.semantics.phases import Phase, phase
 from torchlint.semantics.quantities import core_words, same_quantity, same_value, source_call
 from torchlint.semantics.summaries import Summary
+from torchlint.semantics.tree import FUNCTIONS, FunctionNode
 from torchlint.semantics.values import Known
 
 if TYPE_CHECKING:
@@ -186,23 +187,21 @@ def _reached_together(program: Program, first: Summary, second: Summary, *, stri
                 seen = True
                 if a is b or not exclusive(program, a, b):
                     return True
-    if seen or strict or isinstance(one, ast.Lambda) or isinstance(two, ast.Lambda):
-        return False
-    return not _chosen_between(program, one, two)
+    if seen or not isinstance(one, FUNCTIONS) or not isinstance(two, FUNCTIONS):
+        return False  # also module code that no visible call connects with the function
+    outside = _called_together(program, one, two)
+    return outside if outside is not None else not strict
 
 
-def _chosen_between(program: Program, one: ast.AST, two: ast.AST) -> bool:
-    if isinstance(one, ast.Module | ast.Lambda) or isinstance(two, ast.Module | ast.Lambda):
-        return True  # module code that no visible call connects with the function
-    assert isinstance(one, ast.FunctionDef | ast.AsyncFunctionDef)
-    assert isinstance(two, ast.FunctionDef | ast.AsyncFunctionDef)
-    together = [
+def _called_together(program: Program, one: FunctionNode, two: FunctionNode) -> bool | None:
+    """Whether a function that calls both, also in another file, runs both; None when there is none."""
+    pairs = [
         (a, b)
         for a in call_sites(program, one)
         for b in call_sites(program, two)
         if a.program is b.program and a.program.tree.function(a.call) is b.program.tree.function(b.call)
     ]
-    return bool(together) and all(exclusive(a.program, a.call, b.call) for a, b in together)
+    return any(not exclusive(a.program, a.call, b.call) for a, b in pairs) if pairs else None
 
 
 # -- one axis --------------------------------------------------------------------------------------
