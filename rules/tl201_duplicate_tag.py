@@ -13,6 +13,7 @@ from torchlint.semantics.loops import SeriesLoop
 from torchlint.semantics.namespaces import NewTag, namespaces, suggested_tag
 from torchlint.semantics.program import Program
 from torchlint.semantics.series import Conflict, Kind, conflict, lost_variable
+from torchlint.semantics.shared import Shared, shared_by_phases
 from torchlint.semantics.summaries import Summary, summaries
 
 _PHASES = {"train": "training", "val": "validation", "test": "test", "eval": "evaluation"}
@@ -24,7 +25,8 @@ class DuplicateTag(Rule):
     ## What it does
     Reports the second and each later summary call that logs another series of the same `SummaryWriter` under an equal
     tag: another value, the same value of another phase, a histogram under the tag of a scalar, a second writer on the
-    same folder. Also a call in a loop over parameters, metrics or phases whose tag is the same for all of them.
+    same folder. Also a call in a loop over parameters, metrics or phases whose tag is the same for all of them, or in
+    a function that is called for training and for validation.
 
     ## Why it matters
     TensorBoard's default view does not mix the series. It takes a step that does not grow for a restart and drops the
@@ -84,6 +86,8 @@ class DuplicateTag(Rule):
                 yield self.finding(program, later.call, _message(program, clash), _help(program, clash, fix), fix)
             elif (series := lost_variable(program, later)) is not None:
                 yield self._lost(program, later, series)
+            elif (shared := shared_by_phases(program, later)) is not None:
+                yield self._shared(program, later, shared)
 
     def _lost(self, program: Program, summary: Summary, series: SeriesLoop) -> Finding:
         row = series.loop.lineno
@@ -110,6 +114,21 @@ class DuplicateTag(Rule):
         reason = text("each series gets a new tag, named by `{key}`", key=key)
         title = text("put `{{{key}}}` into the tag", key=key)
         return self.finding(program, summary.call, message, help, Fix(title, Safety.UNSAFE, edits, reason))
+
+    def _shared(self, program: Program, summary: Summary, shared: Shared) -> Finding:
+        message = text(
+            "`{function}` is called for {first} on line {line} and for {second} on line {other}, and logs both under"
+            " the tag `{tag}`: TensorBoard's default view drops one of the two series",
+            function=shared.function.name,
+            first=_PHASES[shared.phases[0]],
+            line=shared.first.lineno,
+            second=_PHASES[shared.phases[1]],
+            other=shared.second.lineno,
+            tag=_tag(program, summary),
+        )
+        help = text("pass the phase and put it into the tag, or pass each phase its own writer")
+        reason = text("how the phase gets into the function is for you to decide")
+        return self.finding(program, summary.call, message, help, Fix(help, Safety.MANUAL, reason=reason))
 
 
 def _message(program: Program, clash: Conflict) -> Text:
