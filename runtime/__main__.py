@@ -36,6 +36,9 @@ def main(argv: list[str]) -> int:
             where = f"rank {rank}: " if rank else ""
             print(f"torchlint: error: {where}{error}", file=sys.stderr)
         return 2
+    except OSError as error:  # a full disk, a folder that is gone
+        print(f"torchlint: error: {error}", file=sys.stderr)
+        return 2
     except Stopped as stopped:
         if rank == 0:
             print(f"torchlint: {stopped}", file=sys.stderr)

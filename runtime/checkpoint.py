@@ -72,13 +72,17 @@ def save(folder: Path, state: State, *, keep: int, best: bool) -> None:
     """Write the state as the newest checkpoint of `folder` (and as its best one), then drop all but the newest `keep`.
 
     At every moment, also in the middle of this function, the folder holds a complete newest checkpoint, and `best.pt`
-    is at least as new as the newest checkpoint says.
+    is at least as new as the newest checkpoint says. Raises UserError when the disk does not take it.
     """
-    if best:
-        write_atomically(folder / "best.pt", lambda file: torch.save(state, file))
     newest = folder / f"step-{state['progress']['step']:09d}.pt"
-    write_atomically(newest, lambda file: torch.save(state, file))
-    give_second_name(newest, folder / "last.pt")
+    try:
+        if best:
+            write_atomically(folder / "best.pt", lambda file: torch.save(state, file))
+        write_atomically(newest, lambda file: torch.save(state, file))
+        give_second_name(newest, folder / "last.pt")
+    except (OSError, RuntimeError) as error:  # PyTorch's writer turns a full disk into a RuntimeError
+        reason = str(error.__context__ or error).splitlines()[0]
+        raise UserError(f"{newest}: could not be written ({reason}); earlier checkpoints are whole") from error
     for old in numbered(folder)[keep:]:
         old.unlink(missing_ok=True)
 

@@ -56,6 +56,25 @@ class World:
         dist.all_gather_object(values, value)
         return values
 
+    def together(self, work: Callable[[], Value]) -> Value:
+        """What `work` returns on each rank; a UserError of one of them is raised on all, so that none waits for it.
+
+        `work` itself must not wait for other ranks. All ranks must call it.
+        """
+        outcome: list[Value] = []
+        message = None
+        try:
+            outcome.append(work())
+        except UserError as error:
+            if self.size == 1:
+                raise
+            message = str(error)
+        messages = self.gather(message)
+        for rank, said in enumerate(messages):
+            if said is not None:
+                raise UserError(said, shown=rank != self.rank)
+        return outcome[0]
+
     def on_main(self, work: Callable[[], Value]) -> Value:
         """What `work` returns on rank 0, on all ranks; its UserError is raised on all of them. All must call it."""
         if self.size == 1:

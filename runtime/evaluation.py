@@ -7,6 +7,7 @@ Model, picture shape and data come from the checkpoint; only what does not chang
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from torch import nn
@@ -41,24 +42,30 @@ def evaluate(config: EvaluateConfig) -> int:
     """Print loss and accuracy over the whole validation data; also under torchrun, each process with its slice."""
     path = Path(config.checkpoint)
     with joined(config.device) as world, stop_on_signals() as stop:
-        state = load(path)
-        source = config.data or str(state["config"].get("data"))
-        task = datasets.load_task(source, *shape_of(state))
-        if task.classes != state["classes"]:
-            raise UserError(f"--data {source}: has {task.classes} classes and {path} knows {state['classes']}")
-        module = rebuilt(state, str(path)).to(world.device)
+        state, task, module = world.together(partial(loaded, path, config.data))
+        module = module.to(world.device)
         workers = data.auto_workers(task.in_memory, world) if config.workers is None else config.workers
         result = validate(module, data.val_loader(task.val, config.batch_size, world, workers), world, stop)
         if result is None:
             raise Stopped(stop.signal, "nothing was measured")
         if world.is_main:
-            epoch = state["progress"]["epoch"]
+            epoch, source = state["progress"]["epoch"], config.data or state["config"]["data"]
             samples = len(task.val)  # type: ignore[arg-type]
             print(
                 f"{path} (epoch {epoch}) on {source}: val loss {result['loss']:.4f} accuracy {result['accuracy']:.2%} "
                 f"over {samples} samples, device {world.device}"
             )
     return 0
+
+
+def loaded(path: Path, data: str | None) -> tuple[State, datasets.Task, nn.Module]:
+    """The checkpoint, the data it is measured on, and its model on the CPU. Raises UserError."""
+    state = load(path)
+    source = data or str(state["config"].get("data"))
+    task = datasets.load_task(source, *shape_of(state))
+    if task.classes != state["classes"]:
+        raise UserError(f"--data {source}: has {task.classes} classes and {path} knows {state['classes']}")
+    return state, task, rebuilt(state, str(path))
 
 
 def shape_of(state: State) -> tuple[int, int]:

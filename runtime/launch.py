@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 
 from torchlint.runtime import checkpoint, curves
@@ -17,7 +18,7 @@ from torchlint.runtime.config import TrainConfig, to_toml
 from torchlint.runtime.distributed import joined
 from torchlint.runtime.files import write_atomically
 from torchlint.runtime.records import log_again, log_pictures
-from torchlint.runtime.run import Run, prepare, restore
+from torchlint.runtime.run import Run, connect, prepare, restore
 from torchlint.runtime.run_folder import RunFolder, claimed
 from torchlint.runtime.stopping import stop_on_signals
 from torchlint.runtime.trainer import fit, out_of_patience
@@ -32,12 +33,13 @@ def train(config: TrainConfig) -> None:
         world = stack.enter_context(joined(config.device))
         stop = stack.enter_context(stop_on_signals())
         folder = RunFolder(Path(config.out))
-        run = prepare(config, world)
+        run = world.together(lambda: prepare(config, world))
+        connect(run)
         world.on_main(lambda: stack.enter_context(claimed(folder, fresh=config.fresh)))
         found = world.on_main(lambda: checkpoint.newest(folder.checkpoints))
         notes = found[1] if found else []
         if found:
-            notes += restore(run, checkpoint.load(found[0]), str(found[0]))
+            notes += world.together(partial(resumed, run, found[0]))
         if world.is_main:
             begin(run, folder, notes, resumed=found is not None)
         again = found is not None or folder.board.exists()
@@ -55,6 +57,11 @@ def train(config: TrainConfig) -> None:
         if world.is_main:
             board.hparams(dataclasses.asdict(config), run.progress.best_accuracy, run.progress.step)
             print(closing(run, folder, ahead))
+
+
+def resumed(run: Run, path: Path) -> list[str]:
+    """Put the run where the checkpoint says; returns what the user should know about it. Raises UserError."""
+    return restore(run, checkpoint.load(path), str(path))
 
 
 def begin(run: Run, folder: RunFolder, notes: list[str], *, resumed: bool) -> None:

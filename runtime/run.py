@@ -78,7 +78,7 @@ def factor_of(config: TrainConfig, steps: int) -> Callable[[int], float]:
 
 
 def prepare(config: TrainConfig, world: World) -> Run:
-    """All parts of a fresh run. Raises UserError for whatever does not fit together."""
+    """All parts of a fresh run, not yet connected to other ranks. Raises UserError for what does not fit together."""
     if config.threads is not None:
         torch.set_num_threads(config.threads)
     if config.deterministic:
@@ -100,7 +100,6 @@ def prepare(config: TrainConfig, world: World) -> Run:
     seed_everything(config.seed + 1 + world.rank)  # … and dropout of its own on each
     if config.compile:
         module.compile()  # in place: `torch.compile(module)` would put `_orig_mod.` before every key
-    model = module if world.size == 1 else DistributedDataParallel(module)
     optimizer = torch.optim.AdamW(module.parameters(), lr=config.lr, weight_decay=config.weight_decay)
     batches = data.TrainBatches(samples, config.batch_size, config.accumulate, world, config.seed)
     sums = torch.zeros(3, dtype=sum_dtype(world.device), device=world.device)
@@ -110,7 +109,7 @@ def prepare(config: TrainConfig, world: World) -> Run:
         picture=picture,
         classes=task.classes,
         module=module,
-        model=model,
+        model=module,
         optimizer=optimizer,
         scheduler=LambdaLR(optimizer, factor_of(config, batches.steps)),
         scaler=torch.amp.GradScaler(world.device.type, enabled=config.amp == "fp16"),
@@ -121,6 +120,12 @@ def prepare(config: TrainConfig, world: World) -> Run:
         sums=sums,
         trail=[sums[0].clone()],
     )
+
+
+def connect(run: Run) -> None:
+    """Let the ranks of a run exchange their gradients. All ranks must call it."""
+    if run.world.size > 1:
+        run.model = DistributedDataParallel(run.module)
 
 
 def state_of(run: Run) -> State:

@@ -101,6 +101,20 @@ def test_failed_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert target.read_bytes() == b"old"
 
 
+def test_full_disk_is_one_line(tmp_path: Path) -> None:
+    """A limit on the size of files stands for the full disk; the checkpoint that was there stays."""
+    out = tmp_path / "run"
+    flags = ["train", "--epochs", "2", "--batch-size", "719", "--out", str(out)]
+    assert run([*flags, "--epochs", "1"]).code == 0
+    before = (out / "checkpoints" / "last.pt").read_bytes()
+    result = run(flags, plant=("limit_file_size", (100_000,)))
+    assert result.code == 2
+    assert "step-000000004.pt: could not be written ([Errno 27] File too large" in result.text
+    assert "Traceback" not in result.text
+    assert (out / "checkpoints" / "last.pt").read_bytes() == before
+    assert not list((out / "checkpoints").glob(".*"))
+
+
 def test_second_name_without_hard_links(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def no_links(*names: Any) -> None:
         raise OSError("not supported")

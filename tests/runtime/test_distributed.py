@@ -21,9 +21,10 @@ PLAIN = ["--model", "plain", "--epochs", "2", "--batch-size", "128"]
 SUPPORT = Path(__file__).parent / "runtime_support"
 
 
-def torchrun(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def torchrun(arguments: Sequence[str], restarts: int = 0) -> subprocess.CompletedProcess[str]:
     """What a user types, on two processes."""
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+    launcher.append(f"--max-restarts={restarts}")
     env = {**os.environ, "OMP_NUM_THREADS": "1"}
     return subprocess.run([*launcher, *arguments], capture_output=True, text=True, env=env, timeout=300, check=False)
 
@@ -90,6 +91,16 @@ def test_crashed_rank_ends_the_job_visibly(tmp_path: Path) -> None:
     assert "RuntimeError: planted crash" in done.stderr
 
 
+def test_restarted_job_goes_on(one_process: Path, tmp_path: Path) -> None:
+    """After the crash torchrun starts both ranks again with the same command, which resumes."""
+    flags = [*PLAIN, "--save-every", "1", "--out", str(tmp_path / "run")]
+    done = torchrun([str(SUPPORT / "crash_on_rank_1.py"), "train", *flags], restarts=1)
+    assert done.returncode == 0, done.stderr
+    assert "RuntimeError: planted crash" in done.stderr
+    assert "going on after epoch 0, step 4" in done.stdout
+    assert [row["step"] for row in rows(tmp_path / "run")] == [11, 22]
+
+
 def test_user_error_is_said_once(tmp_path: Path) -> None:
     """All ranks meet the same full folder; rank 0 says so, the others leave with it."""
     (tmp_path / "notes.txt").write_text("mine")
@@ -106,3 +117,13 @@ def test_batch_must_divide_over_processes(tmp_path: Path) -> None:
     ]
     assert [result.code for result in results] == [2, 2]
     assert "--batch-size 31: must be a multiple of 2 processes" in results[0].text
+    assert results[1].text == ""
+
+
+def test_error_of_one_rank_ends_all(one_process: Path) -> None:
+    """Rank 1 alone does not find the file; rank 0 does not wait for it."""
+    job = start_ranks(["evaluate", str(one_process / "checkpoints" / "best.pt")], 2, {1: ("lose_checkpoint", ())})
+    results = [rank.result() for rank in job]
+    assert [result.code for result in results] == [2, 2]
+    assert results[0].text == ""
+    assert results[1].text == "torchlint: error: rank 1: planted loss\n"

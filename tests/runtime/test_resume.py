@@ -43,7 +43,7 @@ def complete(out: Path, workers: int, plants: list[Plant]) -> int:
 @pytest.mark.parametrize(("workers", "seed"), [(0, 1), (0, 2), (2, 3), (2, 4)])
 def test_killed_at_random_moments(uninterrupted: Path, tmp_path: Path, workers: int, seed: int) -> None:
     moments = random.Random(seed)
-    plants = [("kill_after", (moments.uniform(0.05, 1.0),)) for _ in range(4)]
+    plants = [("kill_after", (moments.uniform(0.1, 1.5),)) for _ in range(4)]
     complete(tmp_path / "run", workers, plants)
     assert_same_run(tmp_path / "run", uninterrupted)
 
@@ -119,7 +119,7 @@ def test_killed_ranks_go_on(tmp_path: Path) -> None:
     assert all(rank.result().code == 0 for rank in start_ranks(command(tmp_path / "whole"), 2))
     out = tmp_path / "killed"
     for victim in (0, 1, 0):
-        ranks = start_ranks(command(out), 2, {victim: ("kill_after", (moments.uniform(0.3, 1.2),))})
+        ranks = start_ranks(command(out), 2, {victim: ("kill_after", (moments.uniform(0.2, 1.5),))})
         ranks[victim].result()
         other = ranks[1 - victim]
         other.process.join(timeout=0.2)

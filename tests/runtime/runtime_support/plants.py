@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import io
 import os
+import resource
 import signal
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -18,10 +20,18 @@ def die() -> None:
 
 
 def kill_after(seconds: float) -> None:
-    """SIGKILL after `seconds`, whatever is being done then."""
-    timer = threading.Timer(seconds, die)
-    timer.daemon = True
-    timer.start()
+    """SIGKILL when this process has computed for `seconds`, whatever it is doing then.
+
+    Counted in the process's own time, so that a busy machine does not shift all kills to the start.
+    """
+    end = time.process_time() + seconds
+
+    def watch() -> None:
+        while time.process_time() < end:
+            time.sleep(0.001)
+        die()
+
+    threading.Thread(target=watch, daemon=True).start()
 
 
 def kill_at(point: str, number: int) -> None:
@@ -101,6 +111,17 @@ def use_float64() -> None:
     torch.set_default_dtype(torch.float64)
 
 
+def lose_checkpoint() -> None:
+    """Make this process find no checkpoint."""
+    from torchlint.runtime import evaluation
+    from torchlint.runtime.errors import UserError
+
+    def lost(path: Any) -> Any:
+        raise UserError("planted loss")
+
+    evaluation.load = lost
+
+
 def crash_at_step(step: int) -> None:
     """Raise an exception that nobody expects in the `step`-th optimizer step."""
     original = torch.optim.AdamW.step
@@ -109,6 +130,12 @@ def crash_at_step(step: int) -> None:
         raise RuntimeError("planted crash")
 
     torch.optim.AdamW.step = nth(step, crash, original)  # type: ignore[method-assign]
+
+
+def limit_file_size(size: int) -> None:
+    """Let no file of this process grow beyond `size` bytes."""
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # an error instead of the end
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
 
 def use_fake_accelerator() -> None:
