@@ -79,6 +79,8 @@ def _through(program: Program, binding: Binding, loop: Loop, depth: int) -> Vari
         return Varies.YES
     if binding.value is None:
         return Varies.MAYBE
+    if any(isinstance(node, ast.Name) and node.id == binding.name for node in walk(binding.value)):
+        return Varies.YES  # counted on from the turn before
     start = _starts_from(program, binding)
     if start is not None:
         return _most(varies(program, value, loop, depth - 1) for value in start)

@@ -32,7 +32,8 @@ class Shared:
 def shared_by_phases(program: Program, summary: Summary) -> Shared | None:
     """The two calls that make one summary call log two phases.
 
-    Neither its tag, step, writer nor a test before it asks which. Only for a constant tag, and calls in one function of the same file that both run.
+    Neither its tag, step, writer nor a test before it asks which. Only for a constant tag, and calls in one function of
+    the same file that both run.
     """
     function = summary.function
     if not isinstance(function, FUNCTIONS) or summary.tag.constant is None or phase_words(summary.tag.constant):
