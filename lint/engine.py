@@ -33,7 +33,8 @@ def check(
     if not wanted:
         return Checked()
     try:
-        program = Program(source, parse(source), project, settings)
+        known = project.known(source, settings) if project is not None else None
+        program = known if known is not None else Program(source, parse(source), project, settings)
     except SourceError as error:
         return Checked(problems=(Problem(source.path, error.message, error.row, error.column),))
     findings: list[Finding] = []
@@ -44,6 +45,8 @@ def check(
         except Exception as error:
             what = "the code is nested too deeply" if isinstance(error, RecursionError) else f"{type(error).__name__}: {error}"
             problems.append(Problem(source.path, f"internal error in {rule.code} {rule.name}: {what}"))
+    if program.source.path != source.path:
+        findings = [replace(finding, path=source.path) for finding in findings]
     placed = [in_cell(source, finding) for finding in findings]
     return Checked(tuple(sorted(placed, key=lambda finding: finding.sort_key)), tuple(problems))
 

@@ -73,6 +73,11 @@ class Program:
         """A store for results about nodes of this file, one per purpose, kept as long as the file is."""
         return self._memos.setdefault(purpose, {})
 
+    def forget_derived(self) -> None:
+        """Drop what was concluded with the help of other files."""
+        self._memos.clear()
+        self.__dict__.pop("flow", None)
+
     def definition(self, expr: ast.expr) -> Definition | None:
         """The function or class an expression certainly means, in this file or another of the project."""
         return definition(self, expr)

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torchlint.semantics.tree import FunctionNode
-from torchlint.source import SourceError, read_source
+from torchlint.settings import Settings
+from torchlint.source import Source, SourceError, read_source
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
@@ -100,25 +101,47 @@ class Project:
     def adopt(self, path: str, program: Program) -> None:
         """Use a program that is being checked for questions about its own file, so that there is one tree of it."""
         path = os.path.abspath(path)
-        self._programs.pop(path, None)
+        earlier = self._programs.pop(path, None)
         self._programs[path] = program
+        if earlier is not None and earlier is not program:
+            self._forget_derived()
+
+    def known(self, source: Source, settings: Settings) -> Program | None:
+        """The program of a file as it was read for a question, if it is what is to be checked now."""
+        found = self._programs.get(os.path.abspath(source.path))
+        if found is None or found.source.raw != source.raw or found.settings != settings or source.cells:
+            return None
+        return found
+
+    def _forget_derived(self) -> None:
+        """A tree was replaced or dropped: what other programs concluded may point into it, so it is concluded anew.
+
+        Only between two files: during a check nodes are compared by identity.
+        """
+        for program in self._programs.values():
+            if program is not None:
+                program.forget_derived()
 
     def trim(self, most_bytes: int) -> None:
         """Let go of the least recently used programs, so that memory does not grow with the number of files.
 
         Only between two files: during a check nodes are compared by identity, so there must be one tree of each file.
         """
-        kept = 0
+        kept, dropped = 0, False
         for path, program in reversed(list(self._programs.items())):
             if program is not None:
                 kept += len(program.source.raw)
                 if kept > most_bytes:
                     del self._programs[path]
+                    dropped = True
+        if dropped:
+            self._forget_derived()
 
     def forget(self, path: str) -> None:
         """A file was written: read it again when it is asked for."""
         path = os.path.abspath(path)
-        self._programs.pop(path, None)
+        if self._programs.pop(path, None) is not None:
+            self._forget_derived()
         self._raw.pop(path, None)
 
     def module_file(self, dotted: str, path: str) -> str | None:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from torchlint.semantics.branches import earlier_exits, exclusive, guards, runs_once, same_names
 from torchlint.semantics.callers import call_sites, calls_of
 from torchlint.semantics.loops import Loop, SeriesLoop, Varies, series_loop, varies
-from torchlint.semantics.phases import Phase, phase
+from torchlint.semantics.phases import Phase, phase, phase_words
 from torchlint.semantics.quantities import core_words, same_quantity, same_value, source_call
 from torchlint.semantics.summaries import Summary
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode
@@ -69,8 +69,8 @@ def conflict(program: Program, first: Summary, second: Summary) -> Conflict | No
 
 
 def _named(first: Summary, second: Summary, kind: Kind) -> Kind:
-    same = first.writer is not None and second.writer is not None and first.writer.origin == second.writer.origin
-    return kind if same else Kind.FOLDERS
+    made = first.writer is not None and second.writer is not None and first.writer.made is not second.writer.made
+    return Kind.FOLDERS if made else kind
 
 
 def _two_kinds(program: Program, first: Summary, second: Summary) -> Conflict | None:
@@ -155,7 +155,7 @@ def _same_run(program: Program, first: Summary, second: Summary) -> bool:
     one, two = first.writer, second.writer
     if one is None or two is None:
         return False
-    if one.origin == two.origin:
+    if one.origin == two.origin or _slip(program, first, second):
         return True
     if one.made is None or two.made is None or one.folder is None or not one.folder.parts or one.folder != two.folder:
         return False
@@ -163,6 +163,25 @@ def _same_run(program: Program, first: Summary, second: Summary) -> bool:
     if one.made not in tree.parents or two.made not in tree.parents:
         return False
     return tree.function(one.made) is tree.function(two.made) and not exclusive(program, one.made, two.made)
+
+
+def _slip(program: Program, first: Summary, second: Summary) -> bool:
+    """Whether two functions nobody is seen to call take a writer under one name, and the tag names a phase.
+
+    With ``train_loss`` in both, one of them logs under the tag of the other phase whatever writers it is given.
+    """
+    one, two = first.function, second.function
+    if not isinstance(one, FUNCTIONS) or not isinstance(two, FUNCTIONS) or one is two:
+        return False
+    if phase_words(first.tag.text) is None or ast.dump(first.receiver) != ast.dump(second.receiver):
+        return False
+    return all(
+        summary.writer is not None
+        and isinstance(summary.receiver, ast.Name)
+        and summary.writer.origin == ("parameter", id(function), summary.receiver.id)
+        and not call_sites(program, function)
+        for summary, function in ((first, one), (second, two))
+    )
 
 
 def _both_run(program: Program, first: Summary, second: Summary) -> bool:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 # Functions of ``torch`` that give one tensor.
 MAKERS = frozenset({
     "zeros", "ones", "full", "empty", "arange", "linspace", "logspace", "eye", "tensor", "as_tensor", "from_numpy", "rand",
-    "randn", "randint", "randperm", "normal", "bernoulli", "multinomial", "tril", "triu", "Tensor", "FloatTensor", "LongTensor",
-    "BoolTensor", "IntTensor", "DoubleTensor", "ByteTensor", "HalfTensor",
+    "randn", "randint", "randperm", "normal", "bernoulli", "multinomial", "tril", "triu", "Tensor", "FloatTensor",
+    "LongTensor", "BoolTensor", "IntTensor", "DoubleTensor", "ByteTensor", "HalfTensor",
 })  # fmt: skip
 _COMBINERS = frozenset({
     "cat", "stack", "concat", "matmul", "mm", "bmm", "mul", "add", "sub", "div", "exp", "log", "sqrt", "abs", "pow", "sigmoid",
@@ -54,6 +54,8 @@ def is_tensor(program: Program, expr: ast.expr, depth: int = 6) -> bool:
         return _made(program, expr, depth)
     if isinstance(expr, ast.BinOp):
         return any(is_tensor(program, side, depth - 1) for side in (expr.left, expr.right))
+    if isinstance(expr, ast.IfExp):
+        return is_tensor(program, expr.body, depth - 1) and is_tensor(program, expr.orelse, depth - 1)
     if isinstance(expr, ast.UnaryOp):
         return is_tensor(program, expr.operand, depth - 1)
     if isinstance(expr, ast.Subscript):
@@ -84,9 +86,9 @@ def _bound(program: Program, binding: Binding, depth: int) -> bool:
     if binding.kind == "param" and isinstance(binding.node, ast.arg):
         annotation = binding.node.annotation
         return annotation is not None and _ANNOTATION.match(ast.unparse(annotation)) is not None
-    if binding.kind in ("assign", "walrus") and binding.value is not None:
+    if binding.kind in ("assign", "walrus", "augment") and binding.value is not None:
         return is_tensor(program, binding.value, depth - 1)
-    return binding.kind == "augment"
+    return False
 
 
 def _behaves(program: Program, name: ast.Name, bindings: list[Binding]) -> bool:

@@ -35,7 +35,9 @@ def discarded(program: Program) -> Iterator[Transfer]:
         if not isinstance(statement, ast.Expr) or not isinstance(call.func, ast.Attribute):
             continue
         method = call.func.attr
-        if method not in MOVES | CONVERSIONS or (method in ("to", "type", "type_as") and not (call.args or call.keywords)):
+        if method not in MOVES | CONVERSIONS or (
+            method in ("to", "type", "type_as") and not (call.args or call.keywords)
+        ):
             continue
         if not _is_on_purpose(program, statement):
             yield Transfer(statement, call.func.value, method, method in MOVES and not _names_dtype(program, call))
@@ -45,8 +47,8 @@ def _names_dtype(program: Program, call: ast.Call) -> bool:
     """Whether ``.to(...)`` also converts."""
     if any(k.arg in ("dtype", "memory_format") for k in call.keywords) or len(call.args) > 1:
         return True
-    names = [program.names.one(a) or "" for a in call.args]
-    return any(re.search(r"float|half|int|long|double|bool|dtype", name) for name in names)
+    names = [program.names.one(a) or ast.unparse(a) for a in call.args]
+    return any(re.search(r"float|half|\bu?int\d|long|double|bool|type|format", name) for name in names)
 
 
 def _is_on_purpose(program: Program, statement: ast.stmt) -> bool:
@@ -58,11 +60,11 @@ def _is_on_purpose(program: Program, statement: ast.stmt) -> bool:
                 return True
         if isinstance(ancestor, ast.Try) and block is ancestor.body and len(block) == 1:
             return True
-        if isinstance(ancestor, FUNCTIONS):
-            if _TIMED.search(ancestor.name) or any(
-                isinstance(n, ast.Attribute) and _TIMED.search(n.attr) for n in walk(ancestor)
-            ):
-                return True
+        if isinstance(ancestor, FUNCTIONS) and (
+            _TIMED.search(ancestor.name)
+            or any(isinstance(n, ast.Attribute) and _TIMED.search(n.attr) for n in walk(ancestor))
+        ):
+            return True
     return False
 
 
@@ -72,6 +74,9 @@ def is_read_later(program: Program, found: Transfer) -> bool:
     end = found.statement.end_lineno or found.statement.lineno
     text = ast.unparse(found.receiver)
     return any(
-        isinstance(n, ast.Name | ast.Attribute) and n.lineno > end and ast.unparse(n) == text and isinstance(n.ctx, ast.Load)
+        isinstance(n, ast.Name | ast.Attribute)
+        and n.lineno > end
+        and ast.unparse(n) == text
+        and isinstance(n.ctx, ast.Load)
         for n in walk(around)
     )

@@ -1,0 +1,78 @@
+"""Models that are traced or exported while they may be in train mode."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torchlint.semantics.evalmode import dependence, is_module
+from torchlint.semantics.layers import Dependence
+from torchlint.semantics.modes import Mode
+from torchlint.semantics.values import ABSENT
+
+if TYPE_CHECKING:
+    from torchlint.semantics.flow import Event
+    from torchlint.semantics.program import Program
+
+TRACE, EXPORT, ONNX = "torch.jit.trace", "torch.export.export", "torch.onnx.export"
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """A call that freezes ``model`` as it runs at that moment. ``row`` is that of the ``train()`` call, if there is
+    one; ``seen`` whether a layer that depends on the mode is in sight.
+    """
+
+    call: ast.Call
+    model: ast.expr
+    row: int | None
+    seen: bool
+
+
+def exported_in_train_mode(program: Program) -> Iterator[Exported]:
+    """The exports of this file whose model may be in train mode, each once."""
+    found: dict[ast.Call, Exported] = {}
+    for event in program.flow.events:
+        if event.kind != "export" or event.program is not program or event.node in found:
+            continue
+        model = _model(event.node)
+        if model is not None and _freezes_mode(program, event.node):
+            exported = _judge(program, event, model)
+            if exported is not None:
+                found[event.node] = exported
+    yield from found.values()
+
+
+def _judge(program: Program, event: Event, model: ast.expr) -> Exported | None:
+    for obj, status in event.receivers:
+        mode = status.mode
+        if not mode & (Mode.TRAIN | Mode.FRESH) or mode & (Mode.OPAQUE | Mode.PARTIAL):
+            continue
+        if not is_module(event, obj):
+            continue
+        layers = dependence(obj)
+        if layers is Dependence.INDEPENDENT:
+            continue
+        rows = [s.lineno for s in status.sources if isinstance(s, ast.Call)] if mode & Mode.TRAIN else []
+        return Exported(event.node, model, max(rows, default=None), layers is Dependence.DEPENDS)
+    return None
+
+
+def _model(call: ast.Call) -> ast.expr | None:
+    if call.args:
+        return None if isinstance(call.args[0], ast.Starred) else call.args[0]
+    return next((word.value for word in call.keywords if word.arg in ("func", "mod", "model")), None)
+
+
+def _freezes_mode(program: Program, call: ast.Call) -> bool:
+    """Whether the mode at the call is the mode of the result: scripts keep both, the older ONNX exporter evaluates."""
+    if program.names.matches(call.func, TRACE, EXPORT):
+        return True
+    if not program.names.matches(call.func, ONNX):
+        return False
+    if program.values.argument(call, "training") != (ABSENT,) or len(call.args) > 5:
+        return False
+    dynamo = program.values.keyword(call, "dynamo")
+    return dynamo is None or (isinstance(dynamo.value, ast.Constant) and dynamo.value.value is True)
