@@ -73,7 +73,7 @@ def rule_page(rule: type[Rule]) -> str:
     if not rule.default:
         lines += [f"Off by default; `--extend-select {rule.code}` switches it on.", ""]
     for section in SECTIONS:
-        lines += [f"## {section}", "", parts[section].strip(), ""]
+        lines += [f"## {section}", "", parts.get(section, "").strip(), ""]
     return "\n".join(lines)
 
 
