@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from torchlint.rules.rule import Rule
     from torchlint.semantics.project import Project
 
-_COLLECT_BYTES = 4_000_000  # garbage is collected each time this much source has been checked
+# A parsed file with all that is known of it takes about 80 bytes for each byte of source.
+_COLLECT_BYTES = 500_000  # garbage is collected each time this much source has been checked
+_KEPT_BYTES = 500_000  # so much source of a project stays parsed for questions from other files
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +96,7 @@ def check_file(task: Task, store: Store | None = None) -> tuple[FileResult, int]
         return FileResult(task.path, problems=(Problem(task.path, error.message, error.row, error.column),)), len(raw)
     except Exception as error:  # a defect of ours must not take the other files with it
         return FileResult(task.path, problems=(internal_error(task.path, error),)), len(raw)
+    project.trim(_KEPT_BYTES)
     result = FileResult(task.path, inspected.findings, inspected.silenced, inspected.problems, source.notes)
     if store is not None and not result.problems:
         store.put(task, raw, result, frozenset(project.used))

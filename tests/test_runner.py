@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import re
 import signal
@@ -19,6 +20,7 @@ from torchlint.rules.rule import Rule
 from torchlint.rules.tl501_unmapped_load import UnmappedLoad
 from torchlint.runner import run
 from torchlint.semantics.program import Program
+from torchlint.semantics.project import Project
 from torchlint.tasks import FileResult, Plan, Task
 from torchlint.workers import chunks, in_processes
 
@@ -182,3 +184,36 @@ def test_results_with_problems_are_not_kept() -> None:
     store = Kept()
     list(run([Task("a.py", PLAN, b"torch.load(")], store=store))
     assert store.kept == {}
+
+
+def test_memory_does_not_grow_with_the_number_of_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files_to_check, "_KEPT_BYTES", 4 * len(BAD))
+    monkeypatch.setattr(files_to_check, "_COLLECT_BYTES", 1)
+    given = tasks(80)
+    alive = 0
+    for _ in run(given):
+        alive = max(alive, sum(isinstance(each, Program) for each in gc.get_objects()))
+    assert 0 < alive <= 6
+
+
+def test_a_file_that_was_written_is_read_again() -> None:
+    project = Project(os.getcwd())
+    Path("a.py").write_text("x = 1\n")
+    first = project.program("a.py")
+    assert first is project.program("a.py")
+    Path("a.py").write_text("x = 2\n")
+    project.forget("a.py")
+    again = project.program("a.py")
+    assert again is not None
+    assert again.source.text == "x = 2\n"
+
+
+def test_the_least_recently_used_programs_go_first() -> None:
+    project = Project(os.getcwd())
+    for name in "abc":
+        Path(f"{name}.py").write_text("x = 1\n")
+        project.program(f"{name}.py")
+    kept = project.program("a.py")
+    project.trim(len("x = 1\n") * 2)
+    assert project.program("a.py") is kept
+    assert [os.path.basename(path) for path in project._programs] == ["c.py", "a.py"]

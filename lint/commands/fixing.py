@@ -59,6 +59,7 @@ def _fixed(session: Session, task: Task, result: FileResult, done: _Done) -> Fil
     done.fixed += len(outcome.applied)
     done.files += 1
     session.sources.forget(task.path)
+    project_of(task.path).forget(task.path)
     return _left(result, outcome)
 
 
