@@ -50,6 +50,8 @@ def _judge(program: Program, event: Event, model: ast.expr) -> Exported | None:
         mode = status.mode
         if not mode & (Mode.TRAIN | Mode.FRESH) or mode & (Mode.OPAQUE | Mode.PARTIAL):
             continue
+        if mode & Mode.TRAIN and mode & Mode.EVAL and not mode & Mode.FRESH:
+            continue  # switched either way on purpose
         if not is_module(event, obj):
             continue
         layers = dependence(obj)
