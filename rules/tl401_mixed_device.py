@@ -13,7 +13,14 @@ from torchlint.fixers.layout import Edits
 from torchlint.rules.rule import Rule
 from torchlint.semantics.device_choice import Choice, choices, is_free, meant
 from torchlint.semantics.devices import place
-from torchlint.semantics.moves import cuda_calls, index_argument, is_factory, moves_beside, sets_current_device
+from torchlint.semantics.moves import (
+    cuda_calls,
+    index_argument,
+    is_factory,
+    may_be_none,
+    moves_beside,
+    sets_current_device,
+)
 from torchlint.semantics.program import Program
 
 
@@ -51,9 +58,9 @@ class MixedDevice(Rule):
     ## Fix safety
     Writes `.to(device)` with the device that is bound at that point, and `device=` into functions that make a tensor
     (`torch.zeros(...).cuda()`). Safe for a `.cuda()` without index beside one device, and for an index that the
-    device names too. Unsafe when several devices are in reach, when the program chooses its current GPU itself, or
-    when `device` has to be defined first. An index
-    that the device does not name has to be changed by hand: `device` may be another GPU.
+    device names too. Unsafe when several devices are in reach, when the index may be None, when the program chooses its
+    current GPU itself, or when `device` has to be defined first. An index that the device does not name has to be
+    changed by hand: `device` may be another GPU.
 
     ## Stays quiet when
     - the file uses only one of the two spellings;
@@ -130,6 +137,11 @@ class MixedDevice(Rule):
             same = Choice(written, given, 0)
         if same is not None:
             help = text("write `.to({device})`", device=same.text)
+            if same.text == written and given.number and may_be_none(index):
+                reason = text(
+                    "where `{index}` is None, `.cuda` takes the current GPU and `.to` does nothing", index=written
+                )
+                return help, self._fix(program, call, written, help, Safety.UNSAFE, reason)
             return help, self._fix(program, call, same.text, help, Safety.SAFE)
         help = text(
             'let one device name the GPU, for example `torch.device("cuda", {index})`, and use it throughout',

@@ -153,6 +153,12 @@ def index_argument(call: ast.Call) -> ast.expr | None:
     return None if isinstance(given, ast.Constant) and given.value is None else given
 
 
+def may_be_none(index: ast.expr) -> bool:
+    """Whether an index may be left out: a number or a rank is always there, an option such as ``args.gpu`` is not."""
+    name = index.id if isinstance(index, ast.Name) else index.attr if isinstance(index, ast.Attribute) else ""
+    return not isinstance(index, ast.Constant | ast.Call) and not name.lower().endswith("rank")
+
+
 def is_factory(program: Program, call: ast.Call) -> bool:
     """Whether the receiver is a call that makes a tensor with the same content on every device, a leaf either way.
 
