@@ -66,7 +66,7 @@ def _evidence(program: Program, node: ast.AST, value: ast.expr | None) -> Iterat
     yield phase_words(" ".join(subjects(value))), "value"
     yield _computed_by(program, value), "call"
     for loop in program.tree.loops(node):
-        yield _of_loop(loop), "loop"
+        yield _of_loop(program, loop), "loop"
     for guard in guards(program, node):
         yield _of_test(guard.test, guard.outcome), "guard"
     yield _of_block(program, node), "block"
@@ -102,7 +102,7 @@ def _last(expr: ast.expr) -> str:
     return expr.id if isinstance(expr, ast.Name) else expr.attr if isinstance(expr, ast.Attribute) else ""
 
 
-def _of_loop(loop: ast.stmt) -> str | None:
+def _of_loop(program: Program, loop: ast.stmt) -> str | None:
     """The phase in what a loop runs over; a number of epochs or steps says nothing."""
     if not isinstance(loop, ast.For | ast.AsyncFor):
         return None
@@ -117,12 +117,29 @@ def _of_loop(loop: ast.stmt) -> str | None:
             for n in ast.walk(loop.iter)
             if isinstance(n, ast.Call) and isinstance(n.func, ast.Name) and n.func.id == "len"
         ]
-    names: list[str] = []
-    for part in parts:
-        names.extend(n.id for n in ast.walk(part) if isinstance(n, ast.Name))
-        names.extend(n.attr for n in ast.walk(part) if isinstance(n, ast.Attribute))
-        names.extend(n.value for n in ast.walk(part) if isinstance(n, ast.Constant) and isinstance(n.value, str))
-    return phase_words(" ".join(names))
+    found = phase_words(" ".join(text for part in parts for text in _texts(part)))
+    return found or phase_words(" ".join(text for part in parts for text in _made_from(program, part)))
+
+
+def _texts(node: ast.AST) -> Iterator[str]:
+    """Names, attributes and strings below a node."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name):
+            yield child.id
+        elif isinstance(child, ast.Attribute):
+            yield child.attr
+        elif isinstance(child, ast.Constant) and isinstance(child.value, str):
+            yield child.value
+
+
+def _made_from(program: Program, node: ast.AST) -> Iterator[str]:
+    """What the names below a node are made from: the data behind ``bar = tqdm(train_loader)``."""
+    for child in ast.walk(node):
+        if isinstance(child, ast.Name):
+            bindings = program.scopes.reaching(child)
+            if len(bindings) == 1 and bindings[0].kind == "assign" and isinstance(bindings[0].value, ast.Call):
+                for arg in (*bindings[0].value.args, *(k.value for k in bindings[0].value.keywords)):
+                    yield from _texts(arg)
 
 
 def _of_test(test: ast.expr, outcome: bool) -> str | None:
@@ -160,7 +177,7 @@ def _of_block(program: Program, node: ast.AST) -> str | None:
     while True:
         block, index = program.tree.blocks[statement]
         for before in reversed(block[:index]):
-            found = _of_statement(before)
+            found = _of_statement(program, before)
             if found is not None:
                 return found
         parent = program.tree.parents[statement]
@@ -169,14 +186,18 @@ def _of_block(program: Program, node: ast.AST) -> str | None:
         statement = parent
 
 
-def _of_statement(statement: ast.stmt) -> str | None:
+def _of_statement(program: Program, statement: ast.stmt) -> str | None:
     if isinstance(statement, ast.With | ast.AsyncWith):
-        return next((found for inner in reversed(statement.body) if (found := _of_statement(inner)) is not None), None)
+        return next(
+            (found for inner in reversed(statement.body) if (found := _of_statement(program, inner)) is not None), None
+        )
     if isinstance(statement, ast.For | ast.AsyncFor):
-        own = _of_loop(statement)
+        own = _of_loop(program, statement)
         if own is not None:
             return own
-        return next((found for inner in reversed(statement.body) if (found := _of_statement(inner)) is not None), None)
+        return next(
+            (found for inner in reversed(statement.body) if (found := _of_statement(program, inner)) is not None), None
+        )
     value = statement.value if isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign) else None
     if not isinstance(value, ast.Call):
         return None

@@ -16,7 +16,7 @@ from torchlint.semantics.branches import earlier_exits, exclusive, guards, runs_
 from torchlint.semantics.callers import call_sites, calls_of
 from torchlint.semantics.loops import Loop, SeriesLoop, Varies, series_loop, varies
 from torchlint.semantics.phases import Phase, phase, phase_words
-from torchlint.semantics.quantities import core_words, same_quantity, same_value, source_call
+from torchlint.semantics.quantities import core_words, same_quantity, same_value, source_call, subjects
 from torchlint.semantics.summaries import Summary
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode
 from torchlint.semantics.values import Known
@@ -56,8 +56,7 @@ def conflict(program: Program, first: Summary, second: Summary) -> Conflict | No
         return _two_kinds(program, first, second)
     if _other_steps(program, first, second):
         return None
-    mine, theirs = _phase(program, first), _phase(program, second)
-    found = (mine, theirs) if mine is not None and theirs is not None and mine.differs(theirs) else None
+    found = _phases(program, first, second)
     tested = found is not None and found[0].source == found[1].source == "guard"
     if not tested and same_value(program, first.value, second.value):
         return None
@@ -117,8 +116,19 @@ def _two_helpers(program: Program, first: Summary, second: Summary) -> Conflict 
     return Conflict(first, second, _named(first, second, Kind.HELPERS))
 
 
-def _phase(program: Program, summary: Summary) -> Phase | None:
-    return phase(program, summary.call, summary.value)
+def _phases(program: Program, first: Summary, second: Summary) -> tuple[Phase, Phase] | None:
+    """The phases of two calls when they differ.
+
+    Where one name is used in the loops of both phases, the data of the loops decides, whatever the name says.
+    """
+    mine, theirs = phase(program, first.call, first.value), phase(program, second.call, second.value)
+    if mine is not None and theirs is not None and mine.differs(theirs):
+        return mine, theirs
+    if subjects(first.value) == subjects(second.value):
+        mine, theirs = phase(program, first.call), phase(program, second.call)
+        if mine is not None and theirs is not None and mine.differs(theirs) and mine.source == theirs.source == "loop":
+            return mine, theirs
+    return None
 
 
 def _phaseless(summary: Summary) -> bool:
