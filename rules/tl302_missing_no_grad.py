@@ -80,7 +80,7 @@ class MissingNoGrad(Rule):
         for found in gradient_passes(program):
             model = program.code(found.call.func)
             message = text(
-                "`{model}` runs with gradients on in this evaluation pass: every batch builds a graph that nothing uses",
+                "`{model}` runs with gradients on in this evaluation pass: each batch builds a graph that nothing uses",
                 model=model,
             )
             edits = self._edits(program, found)

@@ -1,4 +1,4 @@
-"""Evaluation passes that run with gradients on: loops over data in which a model runs and nothing is back-propagated."""
+"""Evaluation passes with gradients on: loops over data in which a model runs and nothing is back-propagated."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def gradient_passes(program: Program) -> Iterator[GradientPass]:
 
 
 def _runs_directly(program: Program, call: ast.Call) -> bool:
-    """Whether the call is ``model(x)`` or ``self.model(x)``: methods such as ``generate`` may turn gradients off themselves."""
+    """Whether the call is ``model(x)`` or ``self.model(x)``: other methods may turn gradients off themselves."""
     func = call.func
     if isinstance(func, ast.Name):
         return not _NO_MODEL.search(func.id)
@@ -242,8 +242,10 @@ def _used_behind(program: Program, loop: Loop, around: ast.AST) -> bool:
     }  # fmt: skip
     end = loop.end_lineno or loop.lineno
     for node in walk_scope(around):
-        if isinstance(node, ast.Assign) and node.lineno > end:
-            if any(isinstance(n, ast.Name) and n.id in listed for n in walk(node.value)):
+        later = isinstance(node, ast.Assign) and node.lineno > end
+        if isinstance(node, ast.Assign) and later:
+            read = any(isinstance(n, ast.Name) and n.id in listed for n in walk(node.value))
+            if read:
                 listed.update(n.id for t in node.targets for n in walk(t) if isinstance(n, ast.Name))
     for backward in backwards(program):
         if id(backward.call) in inside or backward.call not in set(walk_scope(around)):

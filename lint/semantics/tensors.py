@@ -16,27 +16,30 @@ if TYPE_CHECKING:
 
 # Functions of ``torch`` that give one tensor.
 MAKERS = frozenset({
-    "zeros", "ones", "full", "empty", "arange", "linspace", "logspace", "eye", "tensor", "as_tensor", "from_numpy", "rand",
-    "randn", "randint", "randperm", "normal", "bernoulli", "multinomial", "tril", "triu", "Tensor", "FloatTensor",
-    "LongTensor", "BoolTensor", "IntTensor", "DoubleTensor", "ByteTensor", "HalfTensor",
+    "zeros", "ones", "full", "empty", "arange", "linspace", "logspace", "eye", "tensor", "as_tensor", "from_numpy",
+    "rand", "randn", "randint", "randperm", "normal", "bernoulli", "multinomial", "tril", "triu", "Tensor",
+    "FloatTensor", "LongTensor", "BoolTensor", "IntTensor", "DoubleTensor", "ByteTensor", "HalfTensor",
 })  # fmt: skip
 _COMBINERS = frozenset({
-    "cat", "stack", "concat", "matmul", "mm", "bmm", "mul", "add", "sub", "div", "exp", "log", "sqrt", "abs", "pow", "sigmoid",
-    "tanh", "relu", "softmax", "log_softmax", "sum", "mean", "clamp", "where", "einsum", "outer", "dot", "sin", "cos", "square",
-    "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "empty_like", "flatten", "squeeze", "unsqueeze", "reshape",
-    "transpose", "permute", "argmax", "cumsum", "norm", "clone", "gather", "masked_select", "index_select", "vstack", "hstack",
-    "concatenate", "one_hot", "cross_entropy", "mse_loss", "interpolate", "pad", "normalize", "gelu", "dropout", "conv2d",
-    "l1_loss", "smooth_l1_loss", "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "leaky_relu", "linear",
+    "cat", "stack", "concat", "matmul", "mm", "bmm", "mul", "add", "sub", "div", "exp", "log", "sqrt", "abs", "pow",
+    "sigmoid", "tanh", "relu", "softmax", "log_softmax", "sum", "mean", "clamp", "where", "einsum", "outer", "dot",
+    "sin", "cos", "square", "zeros_like", "ones_like", "full_like", "rand_like", "randn_like", "empty_like",
+    "flatten", "squeeze", "unsqueeze", "reshape", "transpose", "permute", "argmax", "cumsum", "norm", "clone",
+    "gather", "masked_select", "index_select", "vstack", "hstack", "concatenate", "one_hot", "cross_entropy",
+    "mse_loss", "interpolate", "pad", "normalize", "gelu", "dropout", "conv2d", "l1_loss", "smooth_l1_loss",
+    "nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits", "leaky_relu", "linear",
 })  # fmt: skip
 # What tensors have and neither modules, NumPy arrays nor batches of other libraries do.
 _TELLTALE = frozenset({
-    "unsqueeze", "unsqueeze_", "permute", "view", "masked_fill", "masked_fill_", "expand", "expand_as", "argsort_", "topk",
-    "backward", "scatter_", "gather", "repeat_interleave", "softmax", "log_softmax", "view_as", "index_select", "flatten",
-    "contiguous", "is_cuda", "grad_fn", "new_zeros", "new_ones", "new_tensor", "zero_", "fill_", "copy_", "clamp", "sigmoid",
+    "unsqueeze", "unsqueeze_", "permute", "view", "masked_fill", "masked_fill_", "expand", "expand_as", "argsort_",
+    "topk", "backward", "scatter_", "gather", "repeat_interleave", "softmax", "log_softmax", "view_as",
+    "index_select", "flatten", "contiguous", "is_cuda", "grad_fn", "new_zeros", "new_ones", "new_tensor", "zero_",
+    "fill_", "copy_", "clamp", "sigmoid",
 })  # fmt: skip
 _RESULTS = _TELLTALE | {
-    "to", "cuda", "cpu", "float", "double", "half", "long", "int", "bool", "detach", "clone", "reshape", "squeeze", "transpose",
-    "sum", "mean", "argmax", "exp", "log", "abs", "sqrt", "pow", "t", "type", "requires_grad_", "cumsum", "matmul", "mul", "add",
+    "to", "cuda", "cpu", "float", "double", "half", "long", "int", "bool", "detach", "clone", "reshape", "squeeze",
+    "transpose", "sum", "mean", "argmax", "exp", "log", "abs", "sqrt", "pow", "t", "type", "requires_grad_",
+    "cumsum", "matmul", "mul", "add",
 }  # fmt: skip
 _ANNOTATION = re.compile(r"^(Optional\[)?(torch\.)?(Float|Long|Bool|Int)?Tensor\]?( \| None)?$")
 
@@ -100,9 +103,9 @@ def _behaves(program: Program, name: ast.Name, bindings: list[Binding]) -> bool:
     for node in walk(around):
         if not isinstance(node, ast.Attribute) or node.attr not in _TELLTALE or not isinstance(node.value, ast.Name):
             continue
-        if node.value.id == name.id and node.value is not name:
-            if {id(b) for b in program.scopes.reaching(node.value)} == wanted:
-                return True
+        same = node.value.id == name.id and node.value is not name
+        if same and {id(b) for b in program.scopes.reaching(node.value)} == wanted:
+            return True
     return False
 
 

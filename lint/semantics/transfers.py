@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MOVES = frozenset({"to", "cuda", "cpu", "xpu"})
 CONVERSIONS = frozenset({"float", "double", "half", "bfloat16", "long", "int", "detach", "type", "type_as"})
+_LOADER = re.compile(r"load|_dl$|_iter$", re.IGNORECASE)
 _TIMED = re.compile(r"time|bench|perf|profil|warm_?up|synchron", re.IGNORECASE)
 
 
@@ -55,9 +56,9 @@ def _is_on_purpose(program: Program, statement: ast.stmt) -> bool:
     """Whether only the call itself is wanted: it is timed, warms something up, or is expected to raise."""
     block, _ = program.tree.blocks[statement]
     for ancestor in program.tree.ancestors(statement):
-        if isinstance(ancestor, ast.With | ast.AsyncWith):
-            if any("raises" in ast.unparse(i.context_expr).lower() for i in ancestor.items):
-                return True
+        managers = ancestor.items if isinstance(ancestor, ast.With | ast.AsyncWith) else []
+        if any("raises" in ast.unparse(item.context_expr).lower() for item in managers):
+            return True
         if isinstance(ancestor, ast.Try) and block is ancestor.body and len(block) == 1:
             return True
         if isinstance(ancestor, FUNCTIONS) and (
@@ -66,6 +67,39 @@ def _is_on_purpose(program: Program, statement: ast.stmt) -> bool:
         ):
             return True
     return False
+
+
+def is_batch_part(program: Program, found: Transfer) -> bool:
+    """Whether the receiver is unpacked from the batches of a loader and another part is moved in the same way.
+
+    ``for x, y in loader: x.to(device); y.to(device)``: inputs and targets of a default loader are tensors. A lone part
+    may be a batch object of another library, which moves in place.
+    """
+    name = found.receiver
+    if not isinstance(name, ast.Name):
+        return False
+    bindings = program.scopes.reaching(name)
+    if len(bindings) != 1 or bindings[0].kind != "for" or bindings[0].value is None:
+        return False
+    if not any(isinstance(n, ast.Name | ast.Attribute) and _LOADER.search(_last(n)) for n in walk(bindings[0].value)):
+        return False
+    together = program.tree.parent(bindings[0].node)
+    if not isinstance(together, ast.Tuple | ast.List):
+        return False
+    parts = {n.id for n in together.elts if isinstance(n, ast.Name)} - {name.id}
+    block, _ = program.tree.blocks[found.statement]
+    beside = [s.value for s in block if isinstance(s, ast.Expr) and isinstance(s.value, ast.Call)]
+    return any(
+        isinstance(c.func, ast.Attribute)
+        and c.func.attr == found.method
+        and isinstance(c.func.value, ast.Name)
+        and c.func.value.id in parts
+        for c in beside
+    )
+
+
+def _last(node: ast.Name | ast.Attribute) -> str:
+    return node.attr if isinstance(node, ast.Attribute) else node.id
 
 
 def is_read_later(program: Program, found: Transfer) -> bool:
