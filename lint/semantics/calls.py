@@ -382,7 +382,7 @@ class Caller:
                 self._forward(node, objects(value), state, frame)
                 del arguments
                 return NOTHING
-        else:
+        elif not _picked(frame.program, callee):
             value = self.evaluate(callee, state, frame)
             if isinstance(value, Func):
                 return self.follow(value, node, state, frame)
@@ -830,7 +830,7 @@ def _picked(program: Program, func: ast.expr) -> bool:
     """Whether a constructor is picked by name: ``models.__dict__[arch]()``, ``getattr(models, arch)()``, ``eval(name)``."""
     if isinstance(func, ast.Subscript) and isinstance(func.value, ast.Attribute):
         return func.value.attr == "__dict__"
-    if isinstance(func, ast.Call) and isinstance(func.func, ast.Name) and func.func.id == "getattr":
+    if isinstance(func, ast.Call) and isinstance(func.func, ast.Name) and func.func.id in ("getattr", "eval"):
         return True
     return isinstance(func, ast.Name) and func.id == "eval" and not program.scopes.reaching(func)
 

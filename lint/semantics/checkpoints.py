@@ -213,3 +213,58 @@ def _accepts(program: Program, call: ast.Call) -> bool:
     return arguments.kwarg is not None or any(
         a.arg == "map_location" for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)
     )
+
+
+def weights_only(program: Program, load: Load) -> Possible | None:
+    """What a load is given as ``weights_only``: ABSENT when it is surely left out, the one value, else None."""
+    values = program.values.argument(load.call, "weights_only")
+    if values == (ABSENT,) and load.through_partial is not None:
+        values = program.values.argument(load.through_partial, "weights_only")
+    return values[0] if len(values) == 1 else None
+
+
+def unpickles_on_purpose(program: Program) -> bool:
+    """Whether the file says that its checkpoints hold more than plain data."""
+    for load in loads(program):
+        given = weights_only(program, load)
+        constant = program.values.constant(given) if isinstance(given, ast.expr) else UNKNOWN
+        if isinstance(constant, Known) and constant.value is False:
+            return True
+        if any(word.arg == "pickle_module" for word in load.call.keywords):
+            return True
+    text = program.source.text
+    return "safe_globals" in text or "TORCH_FORCE_NO_WEIGHTS_ONLY_LOAD" in text
+
+
+def from_outside(program: Program, load: Load) -> bool:
+    """Whether the file comes from a download or from the command line, as far as its name shows."""
+    file = next(iter(program.values.argument(load.call, "f", 0)))
+    if not isinstance(file, ast.expr):
+        return False
+    for value in program.values.alternatives(file):
+        if isinstance(value, ast.Call):
+            dotted = program.names.one(value.func) or ""
+            if dotted.rpartition(".")[2] in (
+                "urlretrieve",
+                "urlopen",
+                "hf_hub_download",
+                "download_url",
+                "cached_download",
+            ):
+                return True
+        root = value
+        while isinstance(root, ast.Attribute | ast.Subscript):
+            root = root.value
+        if root is not value and isinstance(root, ast.Name | ast.Call) and _is_command_line(program, root):
+            return True
+    return False
+
+
+def _is_command_line(program: Program, root: ast.expr) -> bool:
+    """``args`` of ``parser.parse_args()``, ``sys`` of ``sys.argv``."""
+    if isinstance(root, ast.Name) and program.names.matches(root, "sys", "sys.argv"):
+        return True
+    return any(
+        isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == "parse_args"
+        for value in program.values.alternatives(root)
+    )

@@ -199,7 +199,9 @@ def _judge_unknown(program: Program, region: Region, event: Event) -> Exposure |
     for obj, status in event.receivers:
         if obj.kind != "param" or _is_measure(obj) or not is_module(event, obj):
             continue
-        if not _trained_beside(program, function, obj.name):
+        arguments = function.args
+        own = any(obj.node is a for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
+        if not own or not _trained_beside(program, function, obj.name):
             continue
         depends = dependence(obj)
         if depends is Dependence.INDEPENDENT or _wanted(region, event, obj, status):

@@ -93,10 +93,14 @@ def _saved_parameters(function: Definition) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One value in a saved object, and the (innermost) ``key`` under which it is kept, '' at the top."""
+    """One value in a saved object, and the (innermost) ``key`` under which it is kept, '' at the top.
+
+    ``value`` is where it comes from, ``written`` the expression in the container.
+    """
 
     key: str
     value: ast.expr
+    written: ast.expr
 
 
 def contents(program: Program, payload: ast.expr, key: str = "", depth: int = 5) -> Iterator[Entry]:
@@ -116,7 +120,7 @@ def contents(program: Program, payload: ast.expr, key: str = "", depth: int = 5)
                     if isinstance(one, ast.expr):
                         yield from contents(program, one, name, depth - 1)
         else:
-            yield Entry(key, value)
+            yield Entry(key, value, payload)
 
 
 def is_open(program: Program, payload: ast.expr) -> bool:

@@ -1,0 +1,94 @@
+"""Models that a training loop puts in eval mode and never back: from the next turn on they train as if evaluated."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torchlint.semantics.backward import backwards
+from torchlint.semantics.callers import calls_of
+from torchlint.semantics.evalmode import dependence, is_module
+from torchlint.semantics.flow import Event
+from torchlint.semantics.layers import Dependence
+from torchlint.semantics.modes import Mode, Obj, Status
+from torchlint.semantics.tree import FUNCTIONS, walk
+
+if TYPE_CHECKING:
+    from torchlint.semantics.loops import Loop
+    from torchlint.semantics.program import Program
+
+_HIDDEN = Mode.OPAQUE | Mode.PARTIAL
+_TRAINING = Mode.TRAIN | Mode.FRESH | Mode.ENTRY
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """The ``eval()`` that is not undone, and the call of the model that then trains in eval mode."""
+
+    switch: ast.Call
+    training: ast.Call
+
+
+def stuck(program: Program) -> Iterator[Stuck]:
+    """The calls of ``eval()`` of this file after which training goes on in eval mode, in source order."""
+    found: dict[ast.Call, Stuck] = {}
+    for event in program.flow.events:
+        if event.kind != "forward" or event.region is not None or event.program is not program:
+            continue
+        loops = _training_loops(program, event.node)
+        if not loops:
+            continue
+        for obj, status in event.receivers:
+            if not _may_be_both(status) or not is_module(event, obj) or dependence(obj) is Dependence.INDEPENDENT:
+                continue
+            for source in _evals(program, status):
+                if source not in found and any(_evaluates_in(program, loop, source, event, obj) for loop in loops):
+                    found[source] = Stuck(source, event.node)
+    yield from sorted(found.values(), key=lambda each: (each.switch.lineno, each.switch.col_offset))
+
+
+def _may_be_both(status: Status) -> bool:
+    """In eval mode on one path, as it should be for training on another: not put there for good."""
+    return bool(status.mode & Mode.EVAL) and bool(status.mode & _TRAINING) and not status.mode & _HIDDEN
+
+
+def _training_loops(program: Program, call: ast.Call) -> list[Loop]:
+    """The loops around a call in which something is back-propagated, innermost first."""
+    inside = {id(each.call) for each in backwards(program)}
+    return [loop for loop in program.tree.loops(call) if any(id(n) in inside for n in walk(loop))]
+
+
+def _evals(program: Program, status: Status) -> list[ast.Call]:
+    """The plain ``eval()`` calls of this file among what switched the mode."""
+    return [
+        source
+        for source in status.sources
+        if isinstance(source, ast.Call)
+        and isinstance(source.func, ast.Attribute)
+        and source.func.attr == "eval"
+        and source in program.tree.parents
+    ]
+
+
+def _evaluates_in(program: Program, loop: Loop, source: ast.Call, event: Event, obj: Obj) -> bool:
+    """Whether a turn of the loop, having trained, switches to eval mode in order to evaluate.
+
+    The switch stands behind the training call, or in a function that the loop calls and that runs the model itself.
+    """
+    function = program.tree.function(event.node)
+    here = program.tree.function(source)
+    if here is function:
+        return source.lineno > event.node.lineno and loop in program.tree.ancestors(source)
+    if not isinstance(here, FUNCTIONS):
+        return False
+    inside = {id(n) for n in walk(loop)}
+    around: ast.AST = function if function is not None else program.module
+    if not any(id(call) in inside for call in calls_of(program, around).get(here, [])):
+        return False
+    return any(e.kind == "forward" and here in e.frames and any(o is obj for o, _ in e.receivers) for e in _events(program))
+
+
+def _events(program: Program) -> list[Event]:
+    return program.flow.events
