@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from torchlint.semantics.loops import Loop
     from torchlint.semantics.program import Program
 
-_HIDDEN = Mode.OPAQUE | Mode.PARTIAL
 _TRAINING = Mode.TRAIN | Mode.FRESH | Mode.ENTRY
 
 
@@ -44,14 +43,16 @@ def stuck(program: Program) -> Iterator[Stuck]:
             if not _may_be_both(status) or not is_module(event, obj) or dependence(obj) is Dependence.INDEPENDENT:
                 continue
             for source in _evals(program, status):
-                if source not in found and any(_evaluates_in(program, loop, source, event, obj) for loop in loops):
+                if source in found or (status.mode & Mode.OPAQUE and _handed_on(program, loops[-1], source)):
+                    continue
+                if any(_evaluates_in(program, loop, source, event, obj) for loop in loops):
                     found[source] = Stuck(source, event.node)
     yield from sorted(found.values(), key=lambda each: (each.switch.lineno, each.switch.col_offset))
 
 
 def _may_be_both(status: Status) -> bool:
     """In eval mode on one path, as it should be for training on another: not put there for good."""
-    return bool(status.mode & Mode.EVAL) and bool(status.mode & _TRAINING) and not status.mode & _HIDDEN
+    return bool(status.mode & Mode.EVAL) and bool(status.mode & _TRAINING) and not status.mode & Mode.PARTIAL
 
 
 def _training_loops(program: Program, call: ast.Call) -> list[Loop]:
@@ -72,6 +73,17 @@ def _evals(program: Program, status: Status) -> list[ast.Call]:
     ]
 
 
+def _handed_on(program: Program, loop: Loop, source: ast.Call) -> bool:
+    """Whether the loop hands the model to unseen code; other methods can only have run before the loop."""
+    assert isinstance(source.func, ast.Attribute)
+    model = source.func.value
+    if not isinstance(model, ast.Attribute):
+        return True
+    text = ast.unparse(model)
+    given = [a for n in walk(loop) if isinstance(n, ast.Call) for a in (*n.args, *(k.value for k in n.keywords))]
+    return any(ast.unparse(argument) == text for argument in given)
+
+
 def _evaluates_in(program: Program, loop: Loop, source: ast.Call, event: Event, obj: Obj) -> bool:
     """Whether a turn of the loop, having trained, switches to eval mode in order to evaluate.
 
@@ -87,8 +99,5 @@ def _evaluates_in(program: Program, loop: Loop, source: ast.Call, event: Event, 
     around: ast.AST = function if function is not None else program.module
     if not any(id(call) in inside for call in calls_of(program, around).get(here, [])):
         return False
-    return any(e.kind == "forward" and here in e.frames and any(o is obj for o, _ in e.receivers) for e in _events(program))
-
-
-def _events(program: Program) -> list[Event]:
-    return program.flow.events
+    inner = [e for e in program.flow.events if e.kind == "forward" and here in e.frames]
+    return any(o is obj for e in inner for o, _ in e.receivers)
