@@ -79,6 +79,25 @@ print(json.dumps({"batches": len(list(loader))}))
 """
 
 
+CROWDED = """
+import json, os, warnings
+from torch.utils.data import DataLoader
+
+cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+warned = {}
+for extra in (0, 1):
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        DataLoader(range(4), num_workers=cores + extra)
+    warned[str(extra)] = any("suggested max number of worker" in str(each.message) for each in caught)
+print(json.dumps(warned))
+"""
+
+
+def test_torch_warns_of_more_workers_than_cores(lab: Any) -> None:
+    assert lab.succeed(CROWDED) == {"0": False, "1": True}
+
+
 def test_why_it_is_withheld_for_streams_without_shards(lab: Any) -> None:
     alone = lab.succeed(STREAM.replace("WORKERS", "0"))
     shared = lab.succeed(STREAM.replace("WORKERS", "2"))
