@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 
 import pytest
 
 # OpenMP threads spin against each other; with several of them a busy machine is an order slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+# A shell that starts the tests in the background makes them, and all they start, deaf to Ctrl-C.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _MISSING = re.compile(r"could not import|not installed|no module named", re.IGNORECASE)
 _skipped: list[str] = []
