@@ -111,6 +111,16 @@ def use_float64() -> None:
     torch.set_default_dtype(torch.float64)
 
 
+def compile_eagerly() -> None:
+    """Let `module.compile()` trace the model and run what it found as it is."""
+    original = torch.nn.Module.compile
+
+    def eagerly(module: torch.nn.Module) -> None:
+        original(module, backend="eager")
+
+    torch.nn.Module.compile = eagerly  # type: ignore[method-assign,assignment]
+
+
 def lose_checkpoint() -> None:
     """Make this process find no checkpoint."""
     from torchlint.runtime import evaluation
