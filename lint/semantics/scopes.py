@@ -6,8 +6,9 @@ import ast
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from torchlint.semantics.tree import COMPREHENSIONS, FUNCTIONS, LOOPS, Tree, children
+from torchlint.semantics.tree import COMPREHENSIONS, FUNCTIONS, LOOPS, Tree
 
+_OPENERS = (*FUNCTIONS, ast.Lambda, ast.ClassDef, *COMPREHENSIONS)
 _EXITS = frozenset({"sys.exit", "exit", "quit", "os._exit", "os.abort"})
 
 
@@ -311,35 +312,14 @@ class Scopes:
     # -- building -------------------------------------------------------------------------------------------------------
 
     def _build(self) -> None:
-        stack: list[tuple[ast.AST, Scope, ast.stmt | None]] = [
-            (statement, self.module, statement) for statement in reversed(self.tree.module.body)
-        ]
-        while stack:
-            node, scope, statement = stack.pop()
-            if isinstance(node, ast.stmt):
-                statement = node
-            self._bind(node, scope, statement)
-            later = self._open(node, scope, statement)
-            if later is None:
-                later = [(child, scope, statement) for child in children(node)]
-            later.reverse()
-            stack.extend(later)
-
-    def _open(
-        self, node: ast.AST, scope: Scope, statement: ast.stmt | None
-    ) -> list[tuple[ast.AST, Scope, ast.stmt | None]] | None:
-        """Children of a node that opens a scope, each with the scope it is evaluated in; None for other nodes."""
-        if not isinstance(node, (*FUNCTIONS, ast.Lambda, ast.ClassDef, *COMPREHENSIONS)):
-            return None
-        inner = Scope(node, scope)
-        self.by_node[node] = inner
-        if isinstance(node, (*FUNCTIONS, ast.Lambda)):
-            arguments = node.args
-            for arg in _parameters(arguments):
-                self._add(inner, Binding(arg.arg, "param", arg, None, inner))
-        return [
-            (child, scope if _belongs_outside(node, child) else inner, statement) for child in children(node)
-        ]
+        for node in self.tree.binders:  # scopes before what they hold
+            scope = self.scope_of(node)
+            self._bind(node, scope, self.tree.statement(node))
+            if isinstance(node, _OPENERS):
+                self.by_node[node] = inner = Scope(node, scope)
+                if not isinstance(node, (ast.ClassDef, *COMPREHENSIONS)):
+                    for arg in _parameters(node.args):
+                        self._add(inner, Binding(arg.arg, "param", arg, None, inner))
 
     def _add(self, scope: Scope, binding: Binding) -> None:
         name = binding.name

@@ -19,7 +19,6 @@ COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 LOOPS = (ast.For, ast.AsyncFor, ast.While)
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 SCOPES = (*FUNCTIONS, ast.Lambda, ast.ClassDef)
-_SKIPPED = (ast.expr_context, ast.operator, ast.unaryop, ast.cmpop, ast.boolop)
 
 
 @dataclass(eq=False, slots=True)
@@ -34,6 +33,7 @@ class Tree:
     functions: list[FunctionNode] = field(default_factory=list)
     classes: list[ast.ClassDef] = field(default_factory=list)
     nodes: list[ast.AST] = field(default_factory=list)
+    binders: list[ast.AST] = field(default_factory=list)  # what binds names or opens a scope
 
     def parent(self, node: ast.AST) -> ast.AST | None:
         """The node that holds ``node``; None for the module."""
@@ -115,46 +115,80 @@ def walk_scope(node: ast.AST) -> Iterator[ast.AST]:
 def children(node: ast.AST) -> list[ast.AST]:
     """Direct child nodes in field order, without operators and contexts."""
     found: list[ast.AST] = []
-    for name in node._fields:
+    for name in _FIELDS[node.__class__]:
         value = getattr(node, name, None)
         if value.__class__ is list:
-            found.extend(item for item in value if isinstance(item, ast.AST) and not isinstance(item, _SKIPPED))
-        elif isinstance(value, ast.AST) and not isinstance(value, _SKIPPED):
+            found += value
+        elif value is not None:
             found.append(value)
-    return found
+    return [child for child in found if child is not None] if node.__class__ in _WITH_GAPS else found
+
+
+class _Fields(dict[type[ast.AST], tuple[str, ...]]):
+    """The fields of each class of nodes that hold nodes: most of a walk's time is looking into fields that never do."""
+
+    def __missing__(self, cls: type[ast.AST]) -> tuple[str, ...]:
+        plain = _PLAIN - {"name"} if cls.__name__ == "TypeAlias" else _PLAIN
+        plain |= _PLAIN_OF.get(cls, frozenset())
+        self[cls] = fields = tuple(name for name in cls._fields if name not in plain)
+        return fields
+
+
+_PLAIN = frozenset({
+    "ctx", "op", "ops", "id", "attr", "arg", "name", "asname", "module", "level", "kind", "type_comment", "conversion",
+    "is_async", "simple", "kwd_attrs", "rest", "str", "tag", "lineno", "type_ignores",
+})  # fmt: skip
+_PLAIN_OF: dict[type[ast.AST], frozenset[str]] = {
+    ast.Constant: frozenset({"value"}),
+    ast.MatchSingleton: frozenset({"value"}),
+    ast.Global: frozenset({"names"}),
+    ast.Nonlocal: frozenset({"names"}),
+}
+_WITH_GAPS = frozenset({ast.Dict, ast.arguments})  # None for ``**other``, and for parameters without a default
+_FIELDS = _Fields()
+_BLOCKS = frozenset({"body", "orelse", "finalbody"})
+_BINDERS = frozenset({
+    ast.Assign, ast.AnnAssign, ast.AugAssign, ast.For, ast.AsyncFor, ast.comprehension, ast.With, ast.AsyncWith,
+    ast.NamedExpr, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.ExceptHandler,
+    ast.Delete, ast.Global, ast.Nonlocal, ast.MatchAs, ast.MatchStar, ast.MatchMapping, ast.Lambda, *COMPREHENSIONS,
+})  # fmt: skip
 
 
 def build_tree(module: ast.Module) -> Tree:
     """Index a module in one pass."""
     tree = Tree(module)
-    parents, blocks, nodes = tree.parents, tree.blocks, tree.nodes
+    parents, blocks, nodes, binders = tree.parents, tree.blocks, tree.nodes, tree.binders
     stack: list[ast.AST] = [module]
     while stack:
         node = stack.pop()
         nodes.append(node)
-        if isinstance(node, ast.Call):
-            tree.calls.append(node)
-        elif isinstance(node, ast.With | ast.AsyncWith):
-            tree.withs.append(node)
-        elif isinstance(node, FUNCTIONS):
-            tree.functions.append(node)
-        elif isinstance(node, ast.ClassDef):
-            tree.classes.append(node)
+        kind = node.__class__
+        if kind is ast.Call:
+            tree.calls.append(node)  # type: ignore[arg-type]
+        elif kind in _BINDERS:
+            binders.append(node)
+            if isinstance(node, ast.With | ast.AsyncWith):
+                tree.withs.append(node)
+            elif isinstance(node, FUNCTIONS):
+                tree.functions.append(node)
+            elif isinstance(node, ast.ClassDef):
+                tree.classes.append(node)
         below: list[ast.AST] = []
-        for name in node._fields:
+        for name in _FIELDS[kind]:
             value = getattr(node, name, None)
             if value.__class__ is list:
-                for index, item in enumerate(value):
-                    if isinstance(item, ast.stmt):
-                        blocks[item] = (value, index)
-                        parents[item] = node
-                        below.append(item)
-                    elif isinstance(item, ast.AST) and not isinstance(item, _SKIPPED):
-                        parents[item] = node
-                        below.append(item)
-            elif isinstance(value, ast.AST) and not isinstance(value, _SKIPPED):
-                parents[value] = node
+                below += value
+                if name in _BLOCKS:
+                    for index, statement in enumerate(value):
+                        blocks[statement] = (value, index)
+            elif value is not None:
                 below.append(value)
+        if not below:
+            continue
+        if kind in _WITH_GAPS:
+            below = [child for child in below if child is not None]
+        for child in below:
+            parents[child] = node
         below.reverse()
-        stack.extend(below)
+        stack += below
     return tree
