@@ -34,7 +34,7 @@ FORWARD_METHODS = frozenset({
     "extract_features", "get_intermediate_layers", "reconstruct", "translate", "embed", "score", "training_step", "validation_step",
 })  # fmt: skip
 _UNPACKED = frozenset({"prepare", "setup", "prepare_model", "initialize", "setup_module"})
-_SWITCHER = re.compile(r"eval|train|test|valid|mode|infer|predict|fit|freeze", re.IGNORECASE)
+_SWITCHER = re.compile(r"(^|_)(eval|train|test|valid|val|mode|infer|predict|fit|freeze|finetune)", re.IGNORECASE)
 _COPIES = ("copy.deepcopy", "copy.copy", "torch.optim.swa_utils.AveragedModel")
 _EXPORTS = ("torch.jit.trace", "torch.export.export", "torch.onnx.export", "torch.jit.script")
 _STORED = ("torch.load", "torch.jit.load", "torch.hub.load")

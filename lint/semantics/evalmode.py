@@ -405,6 +405,8 @@ def _wanted_in(region: Region, event: Event, obj: Obj, status: Status) -> bool:
     names = {n.attr for n in text_nodes if isinstance(n, ast.Attribute)}
     if "reset_running_stats" in names:
         return True
+    if _loads_out_of_sight(obj, status):
+        return True
     if _noisy(obj) or (dependence(obj) is Dependence.UNKNOWN and _rollout(event)):
         return True
     if _detector_losses(event):
@@ -435,6 +437,16 @@ def _chosen_by_flag(program: Program, status: Status) -> bool:
                 arms.setdefault(ancestor, set()).add(child in ancestor.body)
             child = ancestor
     return any(len(sides) == 2 for sides in arms.values())
+
+
+def _loads_out_of_sight(obj: Obj, status: Status) -> bool:
+    """A class of the project that was never switched and whose networks come from out of sight, in whatever mode."""
+    return (
+        status.mode is Mode.FRESH
+        and obj.kind == "new"
+        and _class_of(obj) is not None
+        and dependence(obj) is Dependence.UNKNOWN
+    )
 
 
 def _noisy(obj: Obj) -> bool:
