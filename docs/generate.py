@@ -49,7 +49,7 @@ def with_outputs(text: str) -> str:
 
 def _shown(command: str) -> str:
     words = [sys.executable, "-m", *shlex.split(command)]
-    env = os.environ | {"NO_COLOR": "1", "COLUMNS": "120"}
+    env = os.environ | {"NO_COLOR": "1", "COLUMNS": "120", "TORCHLINT_LANG": "en"}
     done = subprocess.run(words, cwd=ROOT, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     language = "diff" if "--diff" in words else "text"
     return f"```{language}\n$ {command}\n{done.stdout.rstrip()}\n```\n"

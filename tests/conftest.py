@@ -11,6 +11,9 @@ import pytest
 # OpenMP threads spin against each other; with several of them a busy machine is an order slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# Messages are compared in English, whatever the locale of the machine.
+os.environ["TORCHLINT_LANG"] = "en"
+
 # A shell that starts the tests in the background makes them, and all they start, deaf to Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
