@@ -49,7 +49,9 @@ def switch_for_inference(source: Source, tree: Tree, region: Region, receivers: 
     return insert_before(source, tree, region, [f"{receiver}.eval()" for receiver in receivers])
 
 
-def follow_flag(source: Source, tree: Tree, region: Region, receivers: Sequence[str], flag: str) -> tuple[Edits, str] | None:
+def follow_flag(
+    source: Source, tree: Tree, region: Region, receivers: Sequence[str], flag: str
+) -> tuple[Edits, str] | None:
     """``model.train(flag)`` before a region whose gradients depend on the flag; also the text of the first new row."""
     if isinstance(region, ast.expr):
         return None
@@ -69,5 +71,3 @@ def names_in(tree: Tree) -> set[str]:
     found = {n.id for n in walk(tree.module) if isinstance(n, ast.Name)}
     found.update(n.arg for n in walk(tree.module) if isinstance(n, ast.arg))
     return found
-
-

@@ -43,7 +43,11 @@ def check(
         try:
             findings.extend(rule.check(program))
         except Exception as error:
-            what = "the code is nested too deeply" if isinstance(error, RecursionError) else f"{type(error).__name__}: {error}"
+            what = (
+                "the code is nested too deeply"
+                if isinstance(error, RecursionError)
+                else f"{type(error).__name__}: {error}"
+            )
             problems.append(Problem(source.path, f"internal error in {rule.code} {rule.name}: {what}"))
     if program.source.path != source.path:
         findings = [replace(finding, path=source.path) for finding in findings]

@@ -146,7 +146,9 @@ def _fix(program: Program, exposed: list[Exposure], title: Text) -> Fix:
     if flag is not None:
         followed = follow_flag(source, tree, region.node, receivers, program.code(flag))
         if followed is None:
-            return Fix(title, Safety.MANUAL, reason=text("the flag that decides about gradients has to decide about the mode"))
+            return Fix(
+                title, Safety.MANUAL, reason=text("the flag that decides about gradients has to decide about the mode")
+            )
         edits, row = followed
         title = text("let the flag decide about the mode as well: `{row}`", row=row)
         return Fix(title, Safety.UNSAFE, edits, text("the mode then follows the flag at every call"))

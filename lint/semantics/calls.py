@@ -8,7 +8,22 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from torchlint.semantics import classes, layers
-from torchlint.semantics.modes import NOTHING, Const, Func, Mode, Obj, Objs, Saved, Several, State, Status, Value, join_values, make, objects
+from torchlint.semantics.modes import (
+    NOTHING,
+    Const,
+    Func,
+    Mode,
+    Obj,
+    Objs,
+    Saved,
+    Several,
+    State,
+    Status,
+    Value,
+    join_values,
+    make,
+    objects,
+)
 from torchlint.semantics.project import Definition
 from torchlint.semantics.scopes import Scope
 from torchlint.semantics.tree import COMPREHENSIONS, FUNCTIONS, FunctionNode, children, walk
@@ -108,7 +123,9 @@ class Caller:
             value = self.evaluate(node.value, state, frame)
             self.assign(node.target, value, state, frame)
             return value
-        if isinstance(node, ast.Compare | ast.BoolOp) or (isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)):
+        if isinstance(node, ast.Compare | ast.BoolOp) or (
+            isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
+        ):
             return self._logical(node, state, frame)
         if isinstance(node, ast.BinOp):
             return self._arithmetic(node, state, frame)
@@ -169,7 +186,12 @@ class Caller:
         if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Attribute) and iterable.func.attr in _PARTS:
             parts = self._parts(iterable, state, frame)
             return Several((NOTHING, parts)) if iterable.func.attr.startswith("named_") else parts
-        if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id == "enumerate" and iterable.args:
+        if (
+            isinstance(iterable, ast.Call)
+            and isinstance(iterable.func, ast.Name)
+            and iterable.func.id == "enumerate"
+            and iterable.args
+        ):
             inner = self.element(iterable.args[0], self.evaluate(iterable.args[0], state, frame), state, frame)
             return Several((NOTHING, inner))
         return objects(source)
@@ -413,7 +435,12 @@ class Caller:
             return make_result(node, frame)
         if owned is not None and not (name in ("eval", "train") and self._plain_switch(node, owned)):
             result = self.follow(owned, node, state, frame)
-            if name not in ("eval", "train") and self._is_network(next(iter(held))) and _runs(owned) and not _switches(owned):
+            if (
+                name not in ("eval", "train")
+                and self._is_network(next(iter(held)))
+                and _runs(owned)
+                and not _switches(owned)
+            ):
                 self._forward(node, held, state, frame)
             return result
         stored = self._stored_call(held, name, node, state, frame)
@@ -490,7 +517,12 @@ class Caller:
                 result = self.follow(value, node, state, frame)
             elif value is not None and objects(value):
                 ran |= objects(value)
-            elif value is None and name not in FORWARD_METHODS and name not in MODULE_METHODS and name not in ("train", "to"):
+            elif (
+                value is None
+                and name not in FORWARD_METHODS
+                and name not in MODULE_METHODS
+                and name not in ("train", "to")
+            ):
                 owner = self.class_of(obj)
                 if owner is not None and classes.attribute_values(owner, name):
                     ran |= frozenset({make("attr", obj.node, obj.program, name, obj)})
@@ -563,8 +595,10 @@ class Caller:
         if target is not None:
             if isinstance(target.node, ast.ClassDef):
                 return self._construct(target, node, state, frame)
-            if target.program is program or _worth_following(target) or (
-                _length(target) <= _LONG and self._given_network(node, state, frame)
+            if (
+                target.program is program
+                or _worth_following(target)
+                or (_length(target) <= _LONG and self._given_network(node, state, frame))
             ):
                 return self.follow(Func(target.program, target.node), node, state, frame)
         arguments = self._arguments(node, state, frame)
@@ -582,7 +616,11 @@ class Caller:
                 return inner
         if names.matches(node.func, *_EXPORTS) and arguments:
             self.record("export", node, objects(arguments[0]), state, frame)
-        if isinstance(node.func, ast.Name) and node.func.id in ("list", "tuple", "iter", "reversed", "sorted", "zip") and arguments:
+        if (
+            isinstance(node.func, ast.Name)
+            and node.func.id in ("list", "tuple", "iter", "reversed", "sorted", "zip")
+            and arguments
+        ):
             return objects(arguments[0])
         if isinstance(node.func, ast.Name | ast.Attribute):
             name = node.func.id if isinstance(node.func, ast.Name) else node.func.attr
@@ -619,7 +657,9 @@ class Caller:
         """Whether making an object may matter for modes: not when a network only makes its own layers."""
         if layers.is_module_class(target):
             return _speaks_of_modes(constructor) or self._given_network(node, state, frame)
-        return target.program is self.program or _worth_following(constructor) or self._given_network(node, state, frame)
+        return (
+            target.program is self.program or _worth_following(constructor) or self._given_network(node, state, frame)
+        )
 
     def _given_network(self, node: ast.Call, state: State, frame: Frame) -> bool:
         """Whether a constructor is handed a network, so that it may be a wrapper."""
@@ -661,7 +701,15 @@ class Caller:
                 hidden = True
             else:
                 bound[keyword.arg] = value
-        return self.enter(Func(function.program, function.node, owner), bound, state, frame, unknown=hidden, on_yield=on_yield, site=node)
+        return self.enter(
+            Func(function.program, function.node, owner),
+            bound,
+            state,
+            frame,
+            unknown=hidden,
+            on_yield=on_yield,
+            site=node,
+        )
 
     def enter(
         self,
@@ -810,12 +858,23 @@ def _length(target: Definition) -> int:
 def _made_mode(program: Program, call: ast.Call) -> Mode:
     """The mode of what a call out of reach gives back."""
     names = program.names.of(call.func)
-    callee = call.func.attr if isinstance(call.func, ast.Attribute) else (call.func.id if isinstance(call.func, ast.Name) else "")
-    if _RETURNS_EVAL.search(callee) or any(n.startswith(layers.FRAMEWORK_BASES) and not n.startswith("pl") for n in names):
+    callee = (
+        call.func.attr
+        if isinstance(call.func, ast.Attribute)
+        else (call.func.id if isinstance(call.func, ast.Name) else "")
+    )
+    if _RETURNS_EVAL.search(callee) or any(
+        n.startswith(layers.FRAMEWORK_BASES) and not n.startswith("pl") for n in names
+    ):
         return Mode.EVAL
     if any(n in _STORED or n.startswith("torch.jit.") for n in names):
         return Mode.OPAQUE
-    if any(n.startswith(("torch.nn.", "torchvision.models.", "timm.create_model", "timm.models", "segmentation_models_pytorch.")) for n in names):
+    if any(
+        n.startswith(
+            ("torch.nn.", "torchvision.models.", "timm.create_model", "timm.models", "segmentation_models_pytorch.")
+        )
+        for n in names
+    ):
         return Mode.FRESH
     if callee[:1].isupper() or callee == "create_model" or _picked(program, call.func):
         return Mode.FRESH
@@ -836,13 +895,21 @@ def _picked(program: Program, func: ast.expr) -> bool:
 
 
 def _class_mode(target: Definition) -> Mode:
-    return Mode.EVAL if layers.is_framework_class(target) and not any(
-        n is not None and n.startswith(("pytorch_lightning", "lightning")) for n in classes.outside_bases(target)
-    ) else Mode.FRESH
+    return (
+        Mode.EVAL
+        if layers.is_framework_class(target)
+        and not any(
+            n is not None and n.startswith(("pytorch_lightning", "lightning")) for n in classes.outside_bases(target)
+        )
+        else Mode.FRESH
+    )
 
 
 def _made_in(obj: Obj, owner: Definition) -> bool:
-    return owner.node.lineno <= getattr(obj.node, "lineno", 0) <= (owner.node.end_lineno or 0) and obj.program is owner.program
+    return (
+        owner.node.lineno <= getattr(obj.node, "lineno", 0) <= (owner.node.end_lineno or 0)
+        and obj.program is owner.program
+    )
 
 
 def _instance(frame: Frame) -> str | None:
@@ -878,7 +945,16 @@ def _runs_here(node: FunctionNode) -> bool:
     instance = classes.self_name(node)
     if node.name == "forward":
         return True
-    quiet = {"parameters", "state_dict", "load_state_dict", "named_parameters", "modules", "apply", "register_buffer", "append"}
+    quiet = {
+        "parameters",
+        "state_dict",
+        "load_state_dict",
+        "named_parameters",
+        "modules",
+        "apply",
+        "register_buffer",
+        "append",
+    }
     for call in walk(node):
         if isinstance(call, ast.Call):
             root, hops = call.func, 0

@@ -152,7 +152,11 @@ def _assigned(cls: Definition) -> list[tuple[str, ast.expr]]:
     for statement in cls.node.body:
         if isinstance(statement, ast.Assign):
             found.extend((t.id, statement.value) for t in statement.targets if isinstance(t, ast.Name))
-        elif isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name) and statement.value is not None:
+        elif (
+            isinstance(statement, ast.AnnAssign)
+            and isinstance(statement.target, ast.Name)
+            and statement.value is not None
+        ):
             found.append((statement.target.id, statement.value))
     for function in methods(cls):
         instance = self_name(function)

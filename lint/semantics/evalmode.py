@@ -16,6 +16,7 @@ from torchlint.semantics.gradients import FLAG, Gradient, flag_argument, switch
 from torchlint.semantics.layers import Dependence
 from torchlint.semantics.modes import Mode, Obj, Status
 from torchlint.semantics.project import Definition
+from torchlint.semantics.regions import regions_of_interest
 from torchlint.semantics.scopes import Binding
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
 from torchlint.semantics.values import Known
@@ -62,7 +63,15 @@ class Exposure:
 
 def exposures(program: Program) -> Iterator[list[Exposure]]:
     """For each region of this file the models that may run there in train mode, the first to run first; no empty lists."""
-    events = [e for e in program.flow.events if e.kind == "forward" and e.region is not None and e.region.program is program]
+    if any(not _out_of_scope(program, Region(program, *found)) for found in regions_of_interest(program)):
+        yield from followed_exposures(program)
+
+
+def followed_exposures(program: Program) -> Iterator[list[Exposure]]:
+    """The same without the cheap look that spares most files: every model is followed through the file."""
+    events = [
+        e for e in program.flow.events if e.kind == "forward" and e.region is not None and e.region.program is program
+    ]
     by_region: dict[Region, list[Event]] = {}
     for event in events:
         assert event.region is not None
@@ -74,7 +83,7 @@ def exposures(program: Program) -> Iterator[list[Exposure]]:
 
 
 def _exposed(program: Program, region: Region, events: list[Event]) -> list[Exposure]:
-    if _in_framework(program, region) or _in_unit_test(program, region):
+    if _out_of_scope(program, region):
         return []
     exposed: list[Exposure] = []
     named: set[str] = set()
@@ -141,7 +150,11 @@ def gradient_flag(program: Program, region: Region) -> ast.expr | None:
         if found is not None and found[0] is Gradient.FLAG and isinstance(item.context_expr, ast.Call):
             flag = flag_argument(item.context_expr)
             known = program.values.constant(flag) if flag is not None else None
-            if flag is not None and not isinstance(known, Known) and program.names.matches(item.context_expr.func, FLAG):
+            if (
+                flag is not None
+                and not isinstance(known, Known)
+                and program.names.matches(item.context_expr.func, FLAG)
+            ):
                 return flag
     return None
 
@@ -212,7 +225,9 @@ def _judge_unknown(program: Program, region: Region, event: Event) -> Exposure |
 
 def _trained_beside(program: Program, function: FunctionNode, name: str) -> bool:
     for other in program.tree.functions:
-        if other is function or not any(a.arg == name for a in (*other.args.posonlyargs, *other.args.args, *other.args.kwonlyargs)):
+        if other is function or not any(
+            a.arg == name for a in (*other.args.posonlyargs, *other.args.args, *other.args.kwonlyargs)
+        ):
             continue
         for call in program.tree.within(other, ast.Call):
             callee = call.func
@@ -286,9 +301,15 @@ def is_module(event: Event, obj: Obj) -> bool:
         return True
     if obj.kind == "new" and isinstance(obj.node, ast.Call):
         names = obj.program.names.of(obj.node.func)
-        if any(n.startswith(("torch.nn.", "torchvision.models.", "timm.", "segmentation_models_pytorch.")) for n in names):
+        if any(
+            n.startswith(("torch.nn.", "torchvision.models.", "timm.", "segmentation_models_pytorch.")) for n in names
+        ):
             return True
-        if any(n != "builtins.eval" and n.startswith(("torch.", "builtins.", "numpy.", "torchmetrics.", "torchvision.transforms")) for n in names):
+        if any(
+            n != "builtins.eval"
+            and n.startswith(("torch.", "builtins.", "numpy.", "torchmetrics.", "torchvision.transforms"))
+            for n in names
+        ):
             return False
     if obj.kind == "param" and isinstance(obj.node, ast.arg) and obj.node.annotation is not None:
         names = obj.program.names.of(obj.node.annotation)
@@ -351,17 +372,21 @@ def _own_method(event: Event) -> bool:
     while function is not None:
         owner = program.tree.class_of(function)
         if owner is not None:
-            return _is_network_class(Definition(program, owner))
+            return is_network_class(Definition(program, owner))
         function = program.tree.function(function)
     return False
 
 
-def _is_network_class(owner: Definition) -> bool:
+def is_network_class(owner: Definition) -> bool:
     """Whether a class is a network that runs: a module without ``forward`` only holds networks, like any other class."""
     known = layers.is_module_class(owner)
     runs = any(m.name == "forward" for cls in classes.lineage(owner) for m in classes.methods(cls))
     outside = classes.outside_bases(owner) - {layers.MODULE}
     return known is not False and (runs or (known is True and bool(outside - {"builtins.object", "abc.ABC"})))
+
+
+def _out_of_scope(program: Program, region: Region) -> bool:
+    return _in_framework(program, region) or _in_unit_test(program, region)
 
 
 def _in_framework(program: Program, region: Region) -> bool:
@@ -454,7 +479,8 @@ def _noisy(obj: Obj) -> bool:
     if owner is None:
         return False
     return any(
-        (isinstance(n, ast.Name) and "noisy" in n.id.lower()) or (isinstance(n, ast.Attribute) and n.attr == "reset_noise")
+        (isinstance(n, ast.Name) and "noisy" in n.id.lower())
+        or (isinstance(n, ast.Attribute) and n.attr == "reset_noise")
         for n in walk(owner.node)
     )
 
@@ -465,7 +491,11 @@ def _rollout(event: Event) -> bool:
     function = program.tree.function(event.node)
     scope: ast.AST = function if function is not None else program.module
     for node in walk(scope):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("step", "step_async"):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("step", "step_async")
+        ):
             held = node.func.value
             name = held.attr if isinstance(held, ast.Attribute) else (held.id if isinstance(held, ast.Name) else "")
             if re.search(r"env", name, re.IGNORECASE):
@@ -490,7 +520,11 @@ def _detector_losses(event: Event) -> bool:
             if node.value.id in results:
                 return True
         if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id in results:
-            if isinstance(node.slice, ast.Constant) and isinstance(node.slice.value, str) and "loss" in node.slice.value:
+            if (
+                isinstance(node.slice, ast.Constant)
+                and isinstance(node.slice.value, str)
+                and "loss" in node.slice.value
+            ):
                 return True
     return False
 

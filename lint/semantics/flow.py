@@ -129,7 +129,9 @@ class Flow(Caller):
             constructor = classes.method(Definition(program, owner), "__init__")
             if function.name != "__init__" and constructor is not None and isinstance(constructor.node, FUNCTIONS):
                 self._left = max(self._left, 500)
-                self.enter(Func(constructor.program, constructor.node, instance), {}, state, self._outermost(), unknown=True)
+                self.enter(
+                    Func(constructor.program, constructor.node, instance), {}, state, self._outermost(), unknown=True
+                )
                 self._blur(owner, function, state)
         self._left = max(self._left, 800)
         self.enter(Func(program, function, instance), {}, state, self._outermost(), unknown=True)
@@ -141,7 +143,9 @@ class Flow(Caller):
         """Between the constructor and a method other methods may have run: what they switch to eval is no longer certain."""
         for node in self.program.tree.within(owner, ast.Call):
             callee = node.func
-            if not (isinstance(callee, ast.Attribute) and callee.attr == "eval" and isinstance(callee.value, ast.Attribute)):
+            if not (
+                isinstance(callee, ast.Attribute) and callee.attr == "eval" and isinstance(callee.value, ast.Attribute)
+            ):
                 continue
             inside = self.program.tree.function(node)
             if inside is function or (isinstance(inside, FUNCTIONS) and inside.name == "__init__"):
@@ -369,7 +373,9 @@ class Flow(Caller):
             out = self.block(case.body, state.copy(), frame)
             if out is not None:
                 ends.append(out)
-            whole = whole or (isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None)
+            whole = whole or (
+                isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None and case.guard is None
+            )
         return self.join_all(ends if whole else [state, *ends])
 
     # -- joining --------------------------------------------------------------------------------------------------------
@@ -529,7 +535,9 @@ def _condition(test: ast.expr) -> str | None:
     """The text of a condition simple enough to be met again; None otherwise."""
     inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
     if isinstance(inner, ast.Name | ast.Attribute) or (
-        isinstance(inner, ast.Compare) and len(inner.ops) == 1 and isinstance(inner.ops[0], ast.Eq | ast.NotEq | ast.Is | ast.IsNot)
+        isinstance(inner, ast.Compare)
+        and len(inner.ops) == 1
+        and isinstance(inner.ops[0], ast.Eq | ast.NotEq | ast.Is | ast.IsNot)
     ):
         return ast.unparse(test)
     return None

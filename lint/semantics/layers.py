@@ -53,7 +53,13 @@ _CHAIN = frozenset({
     "to", "cuda", "cpu", "eval", "train", "float", "double", "half", "bfloat16", "type", "apply", "requires_grad_",
     "share_memory", "to_empty", "xpu", "compile",
 })  # fmt: skip
-_LIBRARY_DEPENDS = ("torchvision.models", "timm", "segmentation_models_pytorch", "pretrainedmodels", "efficientnet_pytorch")
+_LIBRARY_DEPENDS = (
+    "torchvision.models",
+    "timm",
+    "segmentation_models_pytorch",
+    "pretrainedmodels",
+    "efficientnet_pytorch",
+)
 # Packages whose classes are no layers.
 _NO_LAYERS = frozenset({
     "builtins", "numpy", "math", "os", "copy", "collections", "functools", "itertools", "typing", "random", "time", "logging",
@@ -107,7 +113,11 @@ def of_expression(program: Program, expr: Possible, depth: int = 12) -> Dependen
 def _element(program: Program, element: ast.expr, depth: int) -> Dependence:
     if isinstance(element, ast.Starred):
         return of_expression(program, element.value, depth - 1)
-    if isinstance(element, ast.Tuple | ast.List) and len(element.elts) == 2 and isinstance(element.elts[0], ast.Constant):
+    if (
+        isinstance(element, ast.Tuple | ast.List)
+        and len(element.elts) == 2
+        and isinstance(element.elts[0], ast.Constant)
+    ):
         return of_expression(program, element.elts[1], depth - 1)  # ("name", layer) of an OrderedDict
     return of_expression(program, element, depth - 1)
 
@@ -189,17 +199,30 @@ def _of_named(program: Program, call: ast.Call, name: str, depth: int) -> Depend
     if _DROPOUT.match(last) and "." in name and not name.startswith("."):
         return DEPENDS
     if any(name == p or name.startswith(p + ".") for p in _LIBRARY_DEPENDS):
-        return DEPENDS if not name.startswith(("timm.data", "timm.utils", "timm.optim", "timm.scheduler", "timm.loss")) else INDEPENDENT
+        return (
+            DEPENDS
+            if not name.startswith(("timm.data", "timm.utils", "timm.optim", "timm.scheduler", "timm.loss"))
+            else INDEPENDENT
+        )
     if name.startswith("torch."):
-        return INDEPENDENT if not name.startswith(("torch.hub.", "torch.load", "torch.jit.", "torch.package")) else UNSEEN
-    if name == "collections.OrderedDict" or name in ("builtins.list", "builtins.tuple", "builtins.dict", "builtins.reversed"):
+        return (
+            INDEPENDENT if not name.startswith(("torch.hub.", "torch.load", "torch.jit.", "torch.package")) else UNSEEN
+        )
+    if name == "collections.OrderedDict" or name in (
+        "builtins.list",
+        "builtins.tuple",
+        "builtins.dict",
+        "builtins.reversed",
+    ):
         return _all(of_expression(program, a, depth - 1) for a in call.args)
     if name.startswith("builtins.") and name.rpartition(".")[2] in _BUILTIN_CONSTRUCTORS:
         return INDEPENDENT
     return None
 
 
-_BUILTIN_CONSTRUCTORS = frozenset({"int", "float", "str", "bool", "len", "range", "max", "min", "sum", "set", "abs", "round", "super", "zip"})
+_BUILTIN_CONSTRUCTORS = frozenset(
+    {"int", "float", "str", "bool", "len", "range", "max", "min", "sum", "set", "abs", "round", "super", "zip"}
+)
 
 
 def _of_layer(program: Program, call: ast.Call, layer: str, depth: int) -> Dependence:
@@ -287,7 +310,11 @@ def _of_bases(target: Definition, depth: int) -> Dependence:
         elif name is None:
             parts.append(UNSEEN)
         elif name.startswith(("torch.nn.", "builtins.", "abc.", "typing.")) or name in ("object", "ABC"):
-            parts.append(DEPENDS if _DROPOUT.match(name.rpartition(".")[2]) or _BATCH_NORM.match(name.rpartition(".")[2]) else INDEPENDENT)
+            parts.append(
+                DEPENDS
+                if _DROPOUT.match(name.rpartition(".")[2]) or _BATCH_NORM.match(name.rpartition(".")[2])
+                else INDEPENDENT
+            )
         elif name.startswith(_LIBRARY_DEPENDS):
             parts.append(DEPENDS)
         elif name.startswith(FRAMEWORK_BASES) or name.startswith("torch."):
@@ -399,7 +426,9 @@ def _stored(program: Program, value: ast.expr, depth: int) -> Dependence:
                 return of_call(program, inner, depth - 1)
             return _all(_stored(program, a, depth - 1) for a in inner.args)
         if isinstance(inner.func, ast.Name):  # a class picked before: ``block(…)``
-            alternatives = [v for v in program.values.alternatives(inner.func) if isinstance(v, ast.Name | ast.Attribute)]
+            alternatives = [
+                v for v in program.values.alternatives(inner.func) if isinstance(v, ast.Name | ast.Attribute)
+            ]
             found = [program.definition(v) for v in alternatives]
             if len(alternatives) > 1 and all(f is not None and isinstance(f.node, ast.ClassDef) for f in found):
                 return _all(of_class(f, depth - 1) for f in found if f is not None)
@@ -434,7 +463,10 @@ def layers_of(program: Program, node: ast.AST) -> Iterator[ast.Call]:
 def is_module_class(target: Definition) -> bool | None:
     """Whether a class is a network: True or False when its bases say so, None when a base is unknown."""
     names = classes.outside_bases(target)
-    if any(name in MODULE_BASES or (name is not None and name.startswith(("torch.nn.", *_LIBRARY_DEPENDS))) for name in names):
+    if any(
+        name in MODULE_BASES or (name is not None and name.startswith(("torch.nn.", *_LIBRARY_DEPENDS)))
+        for name in names
+    ):
         return True
     if any(name is not None and name.startswith(FRAMEWORK_BASES) for name in names):
         return True

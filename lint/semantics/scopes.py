@@ -187,7 +187,9 @@ class Scopes:
             current = self.tree.statement(parent)
         return current
 
-    def _after(self, statement: ast.stmt, bindings: list[Binding], name: str, owner: Scope) -> tuple[list[Binding], bool]:
+    def _after(
+        self, statement: ast.stmt, bindings: list[Binding], name: str, owner: Scope
+    ) -> tuple[list[Binding], bool]:
         """Which of the bindings below an earlier statement of a block are live behind it, and whether one is certain."""
         live = [b for b in bindings if not self._lost(b, statement)]
         return live, self._definite(name, statement, owner)
@@ -235,8 +237,10 @@ class Scopes:
             )
             return normal and all(self._block_definite(name, h.body, owner) for h in statement.handlers)
         if isinstance(statement, ast.While):
-            return isinstance(statement.test, ast.Constant) and bool(statement.test.value) and self._block_definite(
-                name, statement.body, owner
+            return (
+                isinstance(statement.test, ast.Constant)
+                and bool(statement.test.value)
+                and self._block_definite(name, statement.body, owner)
             )
         return False
 
@@ -264,7 +268,9 @@ class Scopes:
                 found.extend(named)
                 return True
         if isinstance(holder, ast.Try) and block is not holder.body:
-            earlier = [b for b in below if b not in found and b.statement is not None and self._in_try_before(b, holder, block)]
+            earlier = [
+                b for b in below if b not in found and b.statement is not None and self._in_try_before(b, holder, block)
+            ]
             found.extend(earlier)
             return False
         if own and not isinstance(holder, ast.Try):

@@ -88,6 +88,7 @@ class Tree:
                 return
             child = parent
 
+
 def _in_body(function: FunctionNode, child: ast.AST) -> bool:
     return isinstance(child, ast.stmt)
 

@@ -65,9 +65,10 @@ class DictFacts:
         """``self.update(other)``."""
         for key in {*self.items, *other.items}:
             new = other.get(key)
-            if ABSENT in new or UNKNOWN in new:
-                merged = _merge(tuple(v for v in new if v is not ABSENT), self.get(key) if ABSENT in new or not certain else ())
-                self.items[key] = merged or (ABSENT,)
+            if key not in other.items:  # whatever else the other dict may hold, or not
+                self.items[key] = _merge(self.get(key), new) if other.open else self.get(key)
+            elif ABSENT in new:
+                self.items[key] = _merge(tuple(v for v in new if v is not ABSENT), self.get(key))
             else:
                 self.set(key, new, certain)
         self.open = self.open or other.open
@@ -199,7 +200,12 @@ class Values:
             return facts
         if isinstance(expr, ast.Call) and isinstance(expr.func, ast.Name) and expr.func.id == "dict":
             return self._dict_call(expr, depth)
-        if isinstance(expr, ast.Call) and isinstance(expr.func, ast.Attribute) and expr.func.attr == "copy" and not expr.args:
+        if (
+            isinstance(expr, ast.Call)
+            and isinstance(expr.func, ast.Attribute)
+            and expr.func.attr == "copy"
+            and not expr.args
+        ):
             return self.dict_facts(expr.func.value, depth - 1)
         if isinstance(expr, ast.Name):
             return self._dict_name(expr, depth)
@@ -269,7 +275,9 @@ class Values:
         if isinstance(change, ast.Call) and isinstance(change.func, ast.Attribute):
             method = change.func.attr
             if method == "update":
-                facts.update(self._dict_call(change, depth), certain) if certain else _maybe(facts, self._dict_call(change, depth))
+                facts.update(self._dict_call(change, depth), certain) if certain else _maybe(
+                    facts, self._dict_call(change, depth)
+                )
             elif method in ("pop", "__delitem__") and change.args:
                 key = self.constant(change.args[0])
                 if isinstance(key, Known) and isinstance(key.value, str):
@@ -330,7 +338,9 @@ def _changes_name(node: ast.AST, name: str) -> bool:
     if isinstance(node, ast.AugAssign):
         return isinstance(node.target, ast.Name) and node.target.id == name
     if isinstance(node, ast.Delete):
-        return any(isinstance(t, ast.Subscript) and isinstance(t.value, ast.Name) and t.value.id == name for t in node.targets)
+        return any(
+            isinstance(t, ast.Subscript) and isinstance(t.value, ast.Name) and t.value.id == name for t in node.targets
+        )
     return False
 
 
