@@ -104,28 +104,28 @@ def _message(exposure: Exposure, model: str) -> Text:
     row = exposure.train_row
     if exposure.callers_unknown:
         return text(
-            "`{model}` may be in train mode here, where nothing calls `eval()`: dropout then stays on and batch norm counts"
-            " this data into its statistics",
+            "`{model}` may be in train mode here, where nothing calls `eval()`: dropout then stays on and batch norm"
+            " counts this data into its statistics",
             model=model,
         )
     if row is not None and seen:
         return text(
-            "`{model}` is in train mode here since line {row}: dropout stays on and batch norm counts this data into its"
-            " statistics",
+            "`{model}` is in train mode here since line {row}: dropout stays on and batch norm counts this data into"
+            " its statistics",
             model=model,
             row=row,
         )
     if row is not None:
         return text(
-            "`{model}` is in train mode here since line {row}: any dropout in it stays on and any batch norm counts this data"
-            " into its statistics",
+            "`{model}` is in train mode here since line {row}: any dropout in it stays on and any batch norm counts"
+            " this data into its statistics",
             model=model,
             row=row,
         )
     if seen:
         return text(
-            "`{model}` runs here in train mode, in which every module starts: dropout stays on and batch norm counts this"
-            " data into its statistics",
+            "`{model}` runs here in train mode, in which every module starts: dropout stays on and batch norm counts"
+            " this data into its statistics",
             model=model,
         )
     return text(
@@ -158,8 +158,8 @@ def _fix(program: Program, exposed: list[Exposure], title: Text) -> Fix:
         switched = switch_for_inference(source, tree, region.node, receivers)
     if switched is None:
         return Fix(title, Safety.MANUAL, reason=text("the region is left in a way that cannot be followed"))
-    reason = _doubt(exposed)
-    return Fix(title, Safety.SAFE if reason is None else Safety.UNSAFE, switched, reason)
+    doubt = _doubt(exposed)
+    return Fix(title, Safety.SAFE if doubt is None else Safety.UNSAFE, switched, doubt)
 
 
 def _doubt(exposed: list[Exposure]) -> Text | None:

@@ -120,9 +120,9 @@ class Caller:
         if isinstance(node, ast.Lambda):
             return Func(frame.program, node)
         if isinstance(node, ast.NamedExpr):
-            value = self.evaluate(node.value, state, frame)
-            self.assign(node.target, value, state, frame)
-            return value
+            bound = self.evaluate(node.value, state, frame)
+            self.assign(node.target, bound, state, frame)
+            return bound
         if isinstance(node, ast.Compare | ast.BoolOp) or (
             isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not)
         ):
@@ -298,7 +298,7 @@ class Caller:
         for (holder, _), value in state.attributes.items():
             if holder == obj:
                 for inner in objects(value):
-                    if inner.kind == "new" and not _made_in(inner, owner) or inner.kind in ("param", "copy", "free"):
+                    if (inner.kind == "new" and not _made_in(inner, owner)) or inner.kind in ("param", "copy", "free"):
                         one = self.status(inner, state)
                         held = one if held is None else held | one
         if held is None:

@@ -557,9 +557,9 @@ def feeds_backward(event: Event, region: Region) -> bool:
         if len(tainted) == before:
             break
     inside = set(walk(region.node)) if isinstance(region.node, ast.With | ast.AsyncWith) else set()
-    for node in walk(scope):
-        if node not in inside and isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if node.func.attr == "backward" and _reads(program, node, tainted):
+    for call in walk(scope):
+        if call not in inside and isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute):
+            if call.func.attr == "backward" and _reads(program, call, tainted):
                 return True
     return False
 

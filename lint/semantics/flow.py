@@ -159,15 +159,15 @@ class Flow(Caller):
 
     def block(self, body: Iterable[ast.stmt], state: State, frame: Frame) -> State | None:
         """Run statements; None when control does not come out at the end."""
-        current: State | None = state
         for statement in body:
             self._left -= 1
             if self._left <= 0:
-                return current
-            current = self.statement(statement, current, frame)
-            if current is None:
+                return state
+            after = self.statement(statement, state, frame)
+            if after is None:
                 return None
-        return current
+            state = after
+        return state
 
     def statement(self, node: ast.stmt, state: State, frame: Frame) -> State | None:
         """Run one statement."""

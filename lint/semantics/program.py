@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import ast
 import warnings
-from functools import cached_property
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from torchlint.findings import Span

@@ -138,7 +138,7 @@ class Scopes:
         if statement is None or not isinstance(body, list):
             return binding.kind == "param"
         block = self.tree.blocks.get(statement)
-        return block is not None and block[0] is body or self._definite(binding.name, self._top(statement, body), owner)
+        return (block is not None and block[0] is body) or self._definite(binding.name, self._top(statement, body), owner)
 
     def _top(self, statement: ast.stmt, body: list[ast.stmt]) -> ast.stmt:
         current = statement
@@ -349,9 +349,7 @@ class Scopes:
         elif isinstance(node, ast.AugAssign):
             if isinstance(node.target, ast.Name):
                 self._add(scope, Binding(node.target.id, "augment", node, statement, scope, node.value))
-        elif isinstance(node, ast.For | ast.AsyncFor):
-            self._assign(node.target, node.iter, scope, statement, "for")
-        elif isinstance(node, ast.comprehension):
+        elif isinstance(node, (ast.For | ast.AsyncFor, ast.comprehension)):
             self._assign(node.target, node.iter, scope, statement, "for")
         elif isinstance(node, ast.With | ast.AsyncWith):
             for item in node.items:
@@ -365,16 +363,16 @@ class Scopes:
         elif isinstance(node, ast.Import):
             for alias in node.names:
                 bound = alias.asname or alias.name.split(".")[0]
-                target = alias.name if alias.asname else bound
-                self._add(scope, Binding(bound, "import", alias, statement, scope, target=target))
+                origin = alias.name if alias.asname else bound
+                self._add(scope, Binding(bound, "import", alias, statement, scope, target=origin))
         elif isinstance(node, ast.ImportFrom):
             base = "." * node.level + (node.module or "")
             for alias in node.names:
                 if alias.name == "*":
                     self.star_imports.append(base)
                     continue
-                target = base + alias.name if base.endswith(".") else f"{base}.{alias.name}"
-                self._add(scope, Binding(alias.asname or alias.name, "import", alias, statement, scope, target=target))
+                origin = base + alias.name if base.endswith(".") else f"{base}.{alias.name}"
+                self._add(scope, Binding(alias.asname or alias.name, "import", alias, statement, scope, target=origin))
         elif isinstance(node, FUNCTIONS):
             self._add(scope, Binding(node.name, "def", node, statement, scope))
         elif isinstance(node, ast.ClassDef):

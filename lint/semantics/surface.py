@@ -47,8 +47,8 @@ def _bind(statement: ast.stmt, found: Surface) -> None:
             if alias.name == "*":
                 found.stars.append(base)
             else:
-                target = base + alias.name if base.endswith(".") else f"{base}.{alias.name}"
-                found.names.setdefault(alias.asname or alias.name, []).append(target)
+                origin = base + alias.name if base.endswith(".") else f"{base}.{alias.name}"
+                found.names.setdefault(alias.asname or alias.name, []).append(origin)
     elif isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         found.names.setdefault(statement.name, []).append(statement)
     elif isinstance(statement, ast.Assign | ast.AnnAssign):
