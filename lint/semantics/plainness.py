@@ -52,7 +52,8 @@ _ARRAYS = frozenset({"array", "asarray", "zeros", "ones", "arange", "linspace", 
                      "hstack", "empty", "full", "eye"})  # fmt: skip
 _TENSORS = (
     "torch.tensor", "torch.zeros", "torch.ones", "torch.rand", "torch.randn", "torch.arange", "torch.stack",
-    "torch.cat", "torch.get_rng_state", "torch.cuda.get_rng_state_all", "torch.cuda.get_rng_state", "torch.empty", "torch.full",
+    "torch.cat", "torch.get_rng_state", "torch.cuda.get_rng_state_all", "torch.cuda.get_rng_state",
+    "torch.empty", "torch.full",
 )  # fmt: skip
 _ANNOTATIONS = {
     "builtins.int": Kind.PLAIN, "builtins.float": Kind.PLAIN, "builtins.str": Kind.PLAIN, "builtins.bool": Kind.PLAIN,
@@ -196,6 +197,8 @@ def _parameter(program: Program, arg: ast.arg, depth: int) -> Kind:
 
 
 def _attribute(program: Program, expr: ast.Attribute, depth: int) -> Kind:
+    if expr.attr == "parent" and kind_of(program, expr.value, depth - 1) is Kind.PATH:
+        return Kind.PATH
     owner = definition(program, expr.value) if isinstance(expr.value, ast.Name) else None
     if owner is not None and isinstance(owner.node, ast.ClassDef):
         enums = ("enum.Enum", "enum.IntEnum", "enum.Flag", "enum.StrEnum")

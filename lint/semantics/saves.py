@@ -109,8 +109,8 @@ def contents(program: Program, payload: ast.expr, key: str = "", depth: int = 5)
         return
     for value in program.values.alternatives(payload):
         if not isinstance(value, ast.expr):
-            continue
-        if isinstance(value, ast.List | ast.Tuple):
+            yield Entry(key, payload, payload)
+        elif isinstance(value, ast.List | ast.Tuple):
             for item in value.elts:
                 yield from contents(program, item, key, depth - 1)
         elif is_dict(value):
