@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import shutil
 import subprocess
@@ -28,8 +29,9 @@ MAPPING = {
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 
 
+@functools.cache
 def tracked() -> list[str]:
-    """The files that belong to the repository, new ones included."""
+    """The files that belong to the repository, new ones included; listed once, for others may be writing."""
     result = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT,
