@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 import time
 from contextlib import nullcontext
+from functools import partial
 from typing import Any
 
 import torch
@@ -88,7 +89,8 @@ def check_finite(norm: torch.Tensor, run: Run) -> None:
     if not run.scaler.is_enabled() and not torch.isfinite(norm):
         raise UserError(
             f"the gradient is not finite at step {run.progress.step + 1}; the weights were not changed. "
-            "Lower --lr or set --clip, and look at the data"
+            "Lower --lr or set --clip, and look at the data",
+            shown=not run.world.is_main,  # the exchanged gradient is the same on all ranks
         )
 
 
@@ -128,7 +130,8 @@ def fit(run: Run, folder: RunFolder, board: Board, stop: StopRequest) -> None:
         loss_sum, hits, count = world.sum(run.sums).tolist()
         train = {"loss": loss_sum / count, "accuracy": hits / count}
         if not math.isfinite(train["loss"]):
-            raise UserError(f"the training loss of epoch {progress.epoch + 1} is not finite; lower --lr or set --clip")
+            message = f"the training loss of epoch {progress.epoch + 1} is not finite; lower --lr or set --clip"
+            raise UserError(message, shown=not world.is_main)
         run.sums.zero_()
         run.trail = [run.sums[0].clone()]
         progress.epoch += 1
@@ -160,8 +163,7 @@ def save(run: Run, folder: RunFolder, board: Board, *, best: bool = False) -> No
     log_steps(run, board)
     board.flush()  # what the checkpoint counts as done is on the disk before the checkpoint is
     state = state_of(run)
-    if run.world.is_main:
-        checkpoint.save(folder.checkpoints, state, keep=run.config.keep, best=best)
+    run.world.on_main(partial(checkpoint.save, folder.checkpoints, state, keep=run.config.keep, best=best))
 
 
 def saved_in(folder: RunFolder) -> str:
