@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from torchlint.config import Config
 from torchlint.files import Target
-from torchlint.tasks import Plan, Task
 from torchlint.selection import Selection
+from torchlint.tasks import Plan, Task
 
 if TYPE_CHECKING:
     from torchlint.rules.rule import Rule

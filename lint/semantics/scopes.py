@@ -138,7 +138,9 @@ class Scopes:
         if statement is None or not isinstance(body, list):
             return binding.kind == "param"
         block = self.tree.blocks.get(statement)
-        return (block is not None and block[0] is body) or self._definite(binding.name, self._top(statement, body), owner)
+        return (block is not None and block[0] is body) or self._definite(
+            binding.name, self._top(statement, body), owner
+        )
 
     def _top(self, statement: ast.stmt, body: list[ast.stmt]) -> ast.stmt:
         current = statement
