@@ -188,32 +188,30 @@ def _of_block(program: Program, node: ast.AST) -> str | None:
 
 def _of_statement(program: Program, statement: ast.stmt) -> str | None:
     if isinstance(statement, ast.With | ast.AsyncWith):
-        return next(
-            (found for inner in reversed(statement.body) if (found := _of_statement(program, inner)) is not None), None
-        )
+        return _last_of(program, statement.body)
     if isinstance(statement, ast.For | ast.AsyncFor):
-        own = _of_loop(program, statement)
-        if own is not None:
-            return own
-        return next(
-            (found for inner in reversed(statement.body) if (found := _of_statement(program, inner)) is not None), None
-        )
+        inner: list[ast.stmt] = [s for s in statement.body if isinstance(s, ast.For | ast.AsyncFor | ast.With)]
+        return _of_loop(program, statement) or _last_of(program, inner)
     value = statement.value if isinstance(statement, ast.Expr | ast.Assign | ast.AnnAssign) else None
     if not isinstance(value, ast.Call):
         return None
-    if (
-        isinstance(statement, ast.Expr)
-        and isinstance(value.func, ast.Attribute)
-        and value.func.attr in ("train", "eval")
-    ):
-        arg = value.args[0] if value.args else None
-        if isinstance(arg, ast.Constant) and arg.value is False:
-            return "eval"
-        return (
-            "train"
-            if value.func.attr == "train" and (arg is None or isinstance(arg, ast.Constant))
-            else ("eval" if value.func.attr == "eval" and arg is None else None)
-        )
-    if isinstance(statement, ast.Expr) and isinstance(value.func, ast.Attribute) and value.func.attr.startswith("add_"):
-        return None
+    if isinstance(statement, ast.Expr) and isinstance(value.func, ast.Attribute):
+        if value.func.attr in ("train", "eval"):
+            return _of_switch(value, value.func.attr)
+        if value.func.attr.startswith("add_"):
+            return None
     return _of_call(value)
+
+
+def _last_of(program: Program, block: list[ast.stmt]) -> str | None:
+    return next((found for s in reversed(block) if (found := _of_statement(program, s)) is not None), None)
+
+
+def _of_switch(call: ast.Call, method: str) -> str | None:
+    """The phase behind ``model.train()``, ``model.train(False)`` or ``model.eval()``; None for other methods of the name."""
+    if method == "eval":
+        return None if call.args else "eval"
+    if not call.args:
+        return "train"
+    mode = call.args[0]
+    return None if not isinstance(mode, ast.Constant) else "eval" if mode.value is False else "train"

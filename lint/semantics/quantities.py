@@ -33,6 +33,10 @@ _QUALIFIERS = frozenset({
     "mini", "smooth", "smoothed", "ema", "now", "this", "per", "overall", "global", "local", "reduced", "item",
     "cum", "cumulative",
 })  # fmt: skip
+_RATE_WORDS = frozenset({
+    "lr", "lrs", "learning", "rate", "get", "last", "scheduler", "lr_scheduler", "sched", "optimizer", "optim", "opt", "param",
+    "groups", "group", "current", "cur", "self", "state", "new", "pg",
+})  # fmt: skip
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[^\W\d_]+")
 
 
@@ -80,6 +84,7 @@ def _called(call: ast.Call) -> Iterator[str]:
         yield from _subjects(call.args[0])
     else:
         inner = ", ".join(text for arg in call.args for text in _subjects(arg))
+        inner += "".join(f", {word.arg}={ast.unparse(word.value)}" for word in call.keywords)
         yield f"{_path(func) or '?'}({inner})"
 
 
@@ -95,8 +100,8 @@ def _path(expr: ast.expr) -> str:
         return base if expr.attr in _NEUTRAL else f"{base}.{expr.attr}"
     if isinstance(expr, ast.Subscript):
         base = _path(expr.value) or ".".join(_subjects(expr.value))
-        if isinstance(expr.slice, ast.Constant):
-            return f"{base}[{expr.slice.value!r}]"
+        if not any(isinstance(child, ast.Name) for child in ast.walk(expr.slice)):
+            return f"{base}[{ast.unparse(expr.slice)}]"
         inner = ", ".join(_subjects(expr.slice)) if not isinstance(expr.slice, ast.Slice) else ""
         return f"{base}[{inner}]"
     return ""
@@ -166,10 +171,13 @@ def _definition(program: Program, expr: ast.expr, depth: int = 4) -> ast.expr:
         bindings = program.scopes.reaching(expr)
         if len(bindings) != 1 or bindings[0].kind != "assign" or bindings[0].value is None:
             break
+        if isinstance(bindings[0].value, ast.BinOp):
+            break  # a rate or a sum is a quantity of its own
         expr, depth = bindings[0].value, depth - 1
     return expr
 
 
 def _is_rate(texts: tuple[str, ...]) -> bool:
+    """Whether a value is the learning rate, however it is read."""
     found = {word for text in texts for word in words(text)}
-    return "lr" in found or {"learning", "rate"} <= found or "lrs" in found
+    return bool(found & {"lr", "lrs", "rate"}) and found <= _RATE_WORDS

@@ -125,6 +125,8 @@ def _returns_one(program: Program, value: ast.expr) -> bool:
             return False
         if isinstance(found, ast.Constant) and found.value is None:
             continue
+        if isinstance(found, ast.Call) and _is_dummy(program, found):
+            continue
         if not isinstance(found, ast.Call) or not is_made(program, found):
             return False
     return True
@@ -147,10 +149,22 @@ def _origins(program: Program, expr: ast.expr, depth: int) -> list[Writer]:
     if isinstance(expr, ast.BoolOp) and isinstance(expr.op, ast.Or):
         return [w for value in expr.values for w in _origins(program, value, depth - 1)]
     if isinstance(expr, ast.Call):
-        return [_constructed(program, expr)]
+        return [] if _is_dummy(program, expr) else [_constructed(program, expr)]
     if isinstance(expr, ast.Subscript):
         return [Writer(_path(program, expr), False)]
     raise _NotOne
+
+
+def _is_dummy(program: Program, call: ast.Call) -> bool:
+    """Whether a call constructs a stand-in whose ``add_scalar`` does nothing."""
+    target = definition(program, call.func)
+    if target is None or not isinstance(target.node, ast.ClassDef):
+        return False
+    found = method(target, "add_scalar")
+    return found is not None and all(
+        isinstance(s, ast.Pass) or (isinstance(s, ast.Expr) and isinstance(s.value, ast.Constant))
+        for s in found.node.body
+    )
 
 
 def _constructed(program: Program, call: ast.Call) -> Writer:
@@ -256,9 +270,23 @@ def _path(program: Program, expr: ast.expr) -> Hashable:
         expr = expr.value
     if not isinstance(expr, ast.Name):
         raise _NotOne
-    owner = class_of_object(program, expr) if _is_self(program, expr) else None
-    root: Hashable = id(owner.node) if owner else frozenset(id(b) for b in program.scopes.reaching(expr))
-    return ("path", root, tuple(steps))
+    return ("path", _root(program, expr, 4), tuple(steps))
+
+
+def _root(program: Program, name: ast.Name, depth: int) -> Hashable:
+    """A key for the object a name means; a parameter is the object all visible callers pass."""
+    owner = class_of_object(program, name) if _is_self(program, name) else None
+    if owner is not None:
+        return id(owner.node)
+    bindings = program.scopes.reaching(name)
+    if len(bindings) == 1 and bindings[0].kind == "param" and depth:
+        function = program.tree.parent(program.tree.parents[bindings[0].node])
+        if isinstance(function, FUNCTIONS):
+            passed = list(_passed(program, function, name.id))
+            keys = {_root(home, value, depth - 1) for value, home in passed if isinstance(value, ast.Name)}
+            if len(keys) == 1 and all(isinstance(value, ast.Name) for value, _ in passed):
+                return keys.pop()
+    return frozenset(id(b) for b in bindings)
 
 
 def _one(found: list[Writer], receiver: ast.expr, program: Program) -> Writer | None:
