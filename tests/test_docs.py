@@ -15,7 +15,7 @@ import pytest
 
 from torchlint.commands.check import check
 from torchlint.config import _KEYS
-from torchlint.rules.rule import Rule
+from torchlint.rules.rule import Rule, builtin_rules
 from torchlint.selection import available_rules
 from torchlint.testing import DOCUMENTATION_CHECKS
 
@@ -90,3 +90,8 @@ def test_examples_of_the_python_interface_run(monkeypatch: pytest.MonkeyPatch) -
     failed, tried = doctest.testfile(str(ROOT / "docs" / "api.md"), module_relative=False)
     assert tried > 5
     assert not failed
+
+
+def test_every_rule_about_torch_has_an_experiment() -> None:
+    shown = {path.name[5:10].upper() for path in (ROOT / "tests" / "experiments").glob("test_tl*.py")}
+    assert shown == {rule.code for rule in builtin_rules()}
