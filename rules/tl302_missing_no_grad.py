@@ -74,7 +74,12 @@ class MissingNoGrad(Rule):
     code = "TL302"
     name = "missing-no-grad"
     severity = Severity.WARNING
-    screen = re.compile(rb"torch")
+    # A loop over something that sounds like data; where the header goes on in the next line, over anything.
+    screen = re.compile(
+        rb"(?:\A|[\n\r])[ \t\f]*(?:async[ \t]+)?for\b(?:[^\n\r:]*[\n\r]"
+        rb"|[^\n\r]*?(?:load|data|batch|dl|set\b|iter|samples|images|inputs|[(\[{,\\][ \t]*(?:#[^\n\r]*)?[\n\r]))",
+        re.IGNORECASE,
+    )
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in gradient_passes(program):

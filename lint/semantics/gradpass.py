@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import builtins
 import os
 import re
 from collections.abc import Iterator
@@ -53,6 +54,9 @@ _HARMLESS_DECORATORS = frozenset(
 )
 
 
+_BUILTINS = frozenset(dir(builtins))
+
+
 @dataclass(frozen=True, slots=True)
 class GradientPass:
     """One such loop: the call that runs the model, and whether the model surely is in eval mode there."""
@@ -64,7 +68,7 @@ class GradientPass:
 
 def gradient_passes(program: Program) -> Iterator[GradientPass]:
     """The evaluation passes of a file that build graphs for nothing, each loop once, in source order."""
-    if "torch" not in program.source.text or _switched_off(program):
+    if "torch" not in program.source.text or not _may_evaluate(program) or _switched_off(program):
         return
     groups: dict[ast.Call, list[Event]] = {}
     for event in program.flow.events:
@@ -82,6 +86,26 @@ def gradient_passes(program: Program) -> Iterator[GradientPass]:
         if sure or _is_evaluation(program, loop):
             seen.add(loop)
             yield GradientPass(loop, node, sure)
+
+
+def _may_evaluate(program: Program) -> bool:
+    """A cheap look that spares most files the following of models: a loop over data in which nothing asks for gradients."""
+    for loop in program.tree.binders:
+        if isinstance(loop, ast.For | ast.AsyncFor) and _over_data(loop.iter):
+            calls = [n for n in walk(loop) if isinstance(n, ast.Call) and _may_run_directly(n)]
+            if calls and not any(_wants(program, n, 0) for n in walk(loop)):
+                return True
+    return False
+
+
+def _may_run_directly(call: ast.Call) -> bool:
+    func = call.func
+    if isinstance(func, ast.Name):
+        return not _NO_MODEL.search(func.id) and func.id not in _BUILTINS
+    return isinstance(func, ast.Attribute) and (
+        func.attr == "forward"
+        or (not _NO_MODEL.search(func.attr) and (isinstance(func.value, ast.Name) or bool(MODEL_NAME.search(func.attr))))
+    )
 
 
 # -- which loop -----------------------------------------

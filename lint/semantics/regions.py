@@ -1,0 +1,117 @@
+"""A cheap look at stretches without gradients: whether any of them holds a call that may run a network.
+
+Most such stretches of real code copy weights or move averages. Deciding that from the tree saves following the modes of
+every model through the file, which costs more than all else together.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from torchlint.semantics import classes
+from torchlint.semantics.calls import FORWARD_METHODS, MODULE_METHODS
+from torchlint.semantics.gradients import Gradient, decorator_switch, switch
+from torchlint.semantics.names import UNKNOWN
+from torchlint.semantics.project import Definition
+from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
+
+_OUTSIDE = ("torch.", "builtins.", "numpy.", "math.", "os.", "random.", "time.", "copy.", "logging.", "warnings.", "re.")
+# Methods of tensors, parameters and optimizers: no network runs when they are called.
+_TENSOR_METHODS = frozenset({
+    "abs", "abs_", "add_", "addcdiv_", "addcmul_", "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "bfloat16",
+    "bool", "chunk", "clamp", "clamp_", "clip_", "clone", "contiguous", "copy_", "cos", "cpu", "cuda", "cumsum", "data_ptr",
+    "detach", "detach_", "diff", "dim", "div", "div_", "double", "eq", "erfinv_", "exp", "expand", "expand_as", "fill_",
+    "flatten", "flip", "float", "floor", "gather", "ge", "gt", "half", "index_copy_", "index_select", "int", "is_contiguous",
+    "item", "le", "lerp_", "log", "long", "lt", "masked_fill", "masked_fill_", "masked_select", "matmul", "max", "mean",
+    "min", "mm", "mul", "mul_", "narrow", "ne", "neg_", "nelement", "new_empty", "new_full", "new_ones", "new_tensor",
+    "new_zeros", "nonzero", "norm", "normal_", "numel", "numpy", "ones_like", "permute", "pin_memory", "pow", "pow_",
+    "reciprocal", "repeat", "repeat_interleave", "requires_grad_", "reshape", "rsqrt", "round", "scatter_", "set_",
+    "sigmoid", "sign", "sin", "size", "softmax", "split_", "sqrt", "sqrt_", "square", "squeeze", "std", "stride", "sub",
+    "sub_", "sum", "t", "to", "tolist", "topk", "transpose", "tril", "triu", "type", "type_as", "unbind", "unflatten",
+    "unfold", "uniform_", "unique", "unsqueeze", "var", "view", "view_as", "where", "zero_", "isfinite", "isnan", "isinf",
+    "named_buffers", "register_buffer", "param_groups", "step", "cosine_similarity", "element_size", "storage",
+})  # fmt: skip
+_QUIET = _TENSOR_METHODS.union(MODULE_METHODS, dir(str), dir(dict), dir(list), dir(set), dir(int)) - FORWARD_METHODS
+
+
+Place = ast.With | ast.AsyncWith | ast.expr
+
+
+def regions_of_interest(program: Program) -> Iterator[tuple[Place, Gradient, FunctionNode | None]]:
+    """The stretches without gradients of this file that may run a network from the outside. Errs to too many."""
+    for node in program.tree.withs:
+        if any(switch(program, item.context_expr) is not None for item in node.items) and _may_run(program, node.body):
+            yield node, Gradient.OFF, None
+    for function in program.tree.functions:
+        decorator = decorator_switch(program, function) if function.decorator_list else None
+        if decorator is not None and _may_run(program, function.body):
+            yield decorator, Gradient.OFF, function
+
+
+def _may_run(program: Program, body: list[ast.stmt]) -> bool:
+    """Looks at the calls of a block and of the functions in reach that it calls."""
+    pending: list[tuple[Program, ast.AST]] = [(program, statement) for statement in body]
+    seen: set[ast.AST] = set()
+    while pending:
+        where, top = pending.pop()
+        if top in seen:
+            continue
+        seen.add(top)
+        for node in walk(top):
+            if isinstance(node, ast.Call):
+                followed = _followed(where, node)
+                if followed is None:
+                    return True
+                pending.extend(followed)
+    return False
+
+
+def _followed(program: Program, call: ast.Call) -> list[tuple[Program, ast.AST]] | None:
+    """What runs when a call runs, as far as it is in reach; None when it may be a network."""
+    func = call.func
+    name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+    dotted = program.names.one(func) if name else None
+    if dotted is not None and dotted != UNKNOWN and dotted.startswith(_OUTSIDE):
+        return []
+    target = program.definition(func) if name else None
+    if target is not None:
+        if isinstance(target.node, ast.ClassDef):
+            target = classes.method(target, "__init__")
+        return [(target.program, target.node)] if target is not None else []
+    if isinstance(func, ast.Attribute):
+        here = [(program, f) for f in program.tree.functions if f.name == name]
+        if not here and name in _QUIET and name not in _stored(program):
+            return []
+        return here if _harmless(program, call) else None
+    return [] if name == "closure" or _harmless(program, call) else None  # what optimizers call
+
+
+def _harmless(program: Program, call: ast.Call) -> bool:
+    """Whether running a network here is no one's business: a network runs its own parts, or the result is thrown away."""
+    from torchlint.semantics.evalmode import is_network_class
+
+    statement = program.tree.statement(call)
+    if isinstance(statement, ast.Expr) and statement.value is call:
+        return True
+    function: ast.AST | None = program.tree.function(call)
+    while function is not None:
+        owner = program.tree.class_of(function)
+        if owner is not None:
+            return isinstance(function, FUNCTIONS) and is_network_class(Definition(program, owner))
+        function = program.tree.function(function)
+    return False
+
+
+def _stored(program: Program) -> set[str]:
+    """Attributes that the file gives a value: what they hold may be called."""
+    memo: dict[ast.AST, set[str]] = program.memo("regions.stored")
+    if program.module not in memo:
+        memo[program.module] = {
+            n.attr for n in program.tree.nodes if isinstance(n, ast.Attribute) and isinstance(n.ctx, ast.Store)
+        }
+    return memo[program.module]
