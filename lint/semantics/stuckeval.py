@@ -37,8 +37,8 @@ def stuck(program: Program) -> Iterator[Stuck]:
         if event.kind != "forward" or event.region is not None or event.program is not program:
             continue
         loops = _training_loops(program, event.node)
-        if not loops:
-            continue
+        if not loops or (len(event.receivers) > 1 and _switches_to_train(loops[-1])):
+            continue  # which of several models was switched back is not certain
         for obj, status in event.receivers:
             if not _may_be_both(status) or not is_module(event, obj) or dependence(obj) is Dependence.INDEPENDENT:
                 continue
@@ -59,6 +59,10 @@ def _training_loops(program: Program, call: ast.Call) -> list[Loop]:
     """The loops around a call in which something is back-propagated, innermost first."""
     inside = {id(each.call) for each in backwards(program)}
     return [loop for loop in program.tree.loops(call) if any(id(n) in inside for n in walk(loop))]
+
+
+def _switches_to_train(loop: Loop) -> bool:
+    return any(isinstance(n, ast.Attribute) and n.attr == "train" for n in walk(loop))
 
 
 def _evals(program: Program, status: Status) -> list[ast.Call]:
