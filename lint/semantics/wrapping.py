@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 import os
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torchlint.semantics.callers import call_sites
 from torchlint.semantics.classes import attribute_values, bind, self_name
-from torchlint.semantics.project import Definition, Project
+from torchlint.semantics.neighbours import imported_files
+from torchlint.semantics.project import Definition
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
 
 if TYPE_CHECKING:
@@ -226,19 +226,9 @@ def _elsewhere(program: Program) -> bool:
         return False
     here = os.path.abspath(program.source.path)
     near = [path for path in project.files() if os.path.dirname(path) == os.path.dirname(here)]
-    for path in sorted({*near, *_imported(program, project)} - {here}):
+    for path in sorted({*near, *imported_files(program)} - {here}):
         raw = project.raw(path)
         if raw is not None and b"load_state_dict" in raw and (_STRIPS.search(raw) or _LOADS_WRAPPED.search(raw)):
             project.used.add(path)
             return True
     return False
-
-
-def _imported(program: Program, project: Project) -> Iterator[str]:
-    for bindings in program.scopes.module.bindings.values():
-        for binding in bindings:
-            if binding.kind == "import" and binding.target is not None:
-                for dotted in (binding.target, binding.target.rpartition(".")[0]):
-                    found = project.module_file(dotted, program.source.path) if dotted.strip(".") else None
-                    if found is not None:
-                        yield os.path.abspath(found)

@@ -1,0 +1,116 @@
+"""Distributed samplers: whether each epoch gets an order of its own."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torchlint.semantics.batches import loaders_of
+from torchlint.semantics.loaders import loader_argument
+from torchlint.semantics.neighbours import imported_files
+from torchlint.semantics.tree import walk
+from torchlint.semantics.values import ABSENT, Known
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
+
+SAMPLER = "torch.utils.data.DistributedSampler"
+_SHUFFLE_POSITION = 3
+_FRAMEWORKS = re.compile(
+    r"\b(?:lightning|pytorch_lightning|accelerate|ignite|catalyst|composer|transformers|ray\.train)\b"
+)
+_EPOCH = re.compile(r"epoch", re.I)
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """A shuffling sampler whose loader is run through once an epoch, and the loop over epochs. ``name`` is what the
+    sampler is bound to where the loop stands, if that is the same scope; ``optional`` when that may be None.
+    """
+
+    sampler: ast.Call
+    loop: ast.For
+    name: ast.Name | None
+    optional: bool
+
+
+def repeated_orders(program: Program) -> Iterator[Repeated]:
+    """The samplers of a file that shuffle and are never told the epoch, although a loop over epochs runs them."""
+    text = program.source.text
+    if "set_epoch" in text or _FRAMEWORKS.search(text) or _told_elsewhere(program):
+        return
+    loops = [(loop, loaders) for loop in _epoch_loops(program) if (loaders := _run_in(program, loop))]
+    for call in program.calls_to(SAMPLER):
+        if not _shuffles(program, call):
+            continue
+        for loop, loaders in loops:
+            found = _through(program, call, loop, loaders)
+            if found is not None:
+                yield found
+                break
+
+
+def _told_elsewhere(program: Program) -> bool:
+    """Whether a module that the file imports speaks of it."""
+    project = program.project
+    if project is None:
+        return False
+    for path in imported_files(program):
+        if b"set_epoch" in (project.raw(path) or b""):
+            project.used.add(path)
+            return True
+    return False
+
+
+def _shuffles(program: Program, call: ast.Call) -> bool:
+    values = program.values.argument(call, "shuffle", _SHUFFLE_POSITION)
+    if values == (ABSENT,):
+        return True
+    constants = [program.values.constant(value) for value in values if isinstance(value, ast.expr)]
+    return len(constants) == len(values) and all(isinstance(c, Known) and c.value is True for c in constants)
+
+
+def _epoch_loops(program: Program) -> Iterator[ast.For]:
+    for node in program.tree.nodes:
+        if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
+            counts = isinstance(node.iter, ast.Call) and "range" in ast.unparse(node.iter.func)
+            if counts and (_EPOCH.search(node.target.id) or _EPOCH.search(ast.unparse(node.iter))):
+                yield node
+
+
+def _run_in(program: Program, loop: ast.For) -> frozenset[ast.Call]:
+    """The loaders that are run through in a loop, or handed to a function there."""
+    found: frozenset[ast.Call] = frozenset()
+    for node in walk(loop):
+        if isinstance(node, ast.For) and node is not loop:
+            found |= loaders_of(program, node.iter)
+        elif isinstance(node, ast.Call):
+            for given in (*node.args, *(word.value for word in node.keywords)):
+                if isinstance(given, ast.Name | ast.Attribute):
+                    found |= loaders_of(program, given)
+    return found
+
+
+def _through(program: Program, sampler: ast.Call, loop: ast.For, loaders: frozenset[ast.Call]) -> Repeated | None:
+    for loader in loaders:
+        given = loader_argument(program, loader, "sampler")
+        if given is None:
+            continue
+        values = program.values.alternatives(given)
+        if sampler not in values:
+            continue
+        if not isinstance(given, ast.Name) or not _same_name(program, given, loop, sampler):
+            return Repeated(sampler, loop, None, True)
+        return Repeated(sampler, loop, given, len(values) > 1 or not program.scopes.bound_on_every_path(given.id, loop))
+    return None
+
+
+def _same_name(program: Program, name: ast.Name, loop: ast.For, sampler: ast.Call) -> bool:
+    """Whether a name means the sampler where the loop stands as well."""
+    if program.tree.function(name) is not program.tree.function(loop):
+        return False
+    bindings = program.scopes.reaching_at(name.id, loop.body[0])
+    return any(sampler in program.values.alternatives(b.value) for b in bindings if b.value is not None)
