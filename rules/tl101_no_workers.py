@@ -12,6 +12,7 @@ from torchlint.fixers.expressions import replace_expression
 from torchlint.fixers.imports import add_import
 from torchlint.fixers.layout import Edits
 from torchlint.rules.rule import Rule
+from torchlint.semantics.conflicts import asks_for_workers
 from torchlint.semantics.datasets import in_memory
 from torchlint.semantics.guards import iterated_on_import
 from torchlint.semantics.loaders import WORKERS_POSITION, Loader, loader_argument, loaders, only_counts_workers
@@ -64,6 +65,7 @@ class NoWorkers(Rule):
     - some path gives a positive count;
     - the dataset visibly is in memory (`TensorDataset`, a list, tensor or array, their splits, a class that only
       indexes them): workers make those slower;
+    - an argument that needs workers stands beside it, so that the call raises (TL103);
     - the class is another library's or the project's own.
 
     ## References
@@ -77,7 +79,7 @@ class NoWorkers(Rule):
     screen = re.compile(rb"Loader")
 
     def check(self, program: Program) -> Iterator[Finding]:
-        found = [loader for loader in loaders(program) if loader.no_workers]
+        found = [loader for loader in loaders(program) if loader.no_workers and not asks_for_workers(program, loader)]
         held = [loader for loader in found if self._is_in_memory(program, loader)]
         reported = [loader for loader in found if loader not in held]
         reasons = [self._withheld(program, loader) for loader in reported]
