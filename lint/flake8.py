@@ -12,12 +12,13 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
 from torchlint import __version__
+from torchlint.catalogue import renderer, spoken_language
 from torchlint.config import ConfigError, Configs
 from torchlint.inspection import inspect
 from torchlint.patterns import Patterns
-from torchlint.tasks import project_of
 from torchlint.selection import SelectionError, available_rules
 from torchlint.source import Source
+from torchlint.tasks import project_of
 from torchlint.unused_suppression import UnusedSuppression
 
 
@@ -45,11 +46,12 @@ class Plugin:
             return
         source = Source(path, self._text.encode("utf-8", "surrogatepass"), self._text)
         result = inspect(source, [rule() for rule in rules], project_of(path), config.settings)
+        render = renderer(spoken_language())
         for finding in result.findings:
             yield (
                 finding.span.row,
                 finding.span.column - 1,
-                f"{finding.code} {finding.message}: {finding.help}",
+                f"{finding.code} {render(finding.message)}: {render(finding.help)}",
                 type(self),
             )
         for problem in result.problems:  # what does not parse is flake8's own E999

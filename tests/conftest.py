@@ -10,6 +10,8 @@ import pytest
 
 # OpenMP threads spin against each other; with several of them a busy machine is an order slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# Messages are compared in English, also where the locale is another.
+os.environ["TORCHLINT_LANG"] = "en"
 
 # Messages are compared in English, whatever the locale of the machine.
 os.environ["TORCHLINT_LANG"] = "en"

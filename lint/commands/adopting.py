@@ -10,9 +10,9 @@ import click
 from torchlint import baseline as baselines
 from torchlint.commands.output import report_problem, say
 from torchlint.files import read
-from torchlint.findings import Problem
+from torchlint.findings import Problem, text
 from torchlint.fixing import edited
-from torchlint.reports.summary import count
+from torchlint.reports.summary import count_files, count_findings
 from torchlint.silencing import silence
 from torchlint.source import SourceError
 from torchlint.tasks import FileResult, Task, open_source
@@ -46,9 +46,19 @@ def write_baseline(session: Session, path: str) -> int:
     except OSError as error:
         raise click.ClickException(f"{path}: cannot be written: {error.strerror}") from None
     if not session.options.quiet:
-        more = f" and kept {kept} of files that were not checked" if kept else ""
-        say(f"Wrote {count(len(entries) - kept, 'finding')} to {path}{more}.")
-        say(f"From now on, --baseline {path} reports new ones only.")
+        render = session.render
+        wrote = render(count_findings(len(entries) - kept))
+        if kept:
+            told = text(
+                "Wrote {findings} to {path} and kept {kept} of files that were not checked.",
+                findings=wrote,
+                path=path,
+                kept=kept,
+            )
+        else:
+            told = text("Wrote {findings} to {path}.", findings=wrote, path=path)
+        say(render(told))
+        say(render(text("From now on, --baseline {path} reports new ones only.", path=path)))
     return 2 if failed else 0
 
 
@@ -68,7 +78,8 @@ def add_noqa(session: Session) -> int:
         silenced += done
         files += bool(done)
     if not session.options.quiet:
-        say(f"Silenced {count(silenced, 'finding')} in {count(files, 'file')}.")
+        what, where = session.render(count_findings(silenced)), session.render(count_files(files))
+        say(session.render(text("Silenced {findings} in {files}.", findings=what, files=where)))
     return 2 if failed else 0
 
 

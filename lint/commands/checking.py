@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from torchlint import baseline as baselines
+from torchlint.catalogue import renderer
 from torchlint.commands.inputs import Inputs, gather, run_config
 from torchlint.commands.options import Options
 from torchlint.commands.output import Output, report_problem, say
 from torchlint.commands.progress import Progress
 from torchlint.commands.sources import Sources
 from torchlint.config import OUTPUT_FORMATS, Config, ConfigError, Configs
-from torchlint.findings import Finding, Problem
+from torchlint.findings import Finding, Problem, Text, text
 from torchlint.planning import Planner
 from torchlint.reports import STREAMED, Report, View, one, whole
 from torchlint.reports.summary import Tally, statistics, summary
@@ -46,6 +47,7 @@ class Session:
     output_format: str
     unsafe: bool
     baseline: baselines.Baseline | None
+    render: Callable[[Text], str] = str
 
 
 def execute(options: Options) -> int:
@@ -105,6 +107,7 @@ def prepare(options: Options) -> Session:
         output_format=output_format,
         unsafe=config.unsafe_fixes if options.unsafe_fixes is None else options.unsafe_fixes,
         baseline=None if path is None or options.write_baseline else baselines.read(path),
+        render=renderer(options.lang),
     )
 
 
@@ -132,7 +135,7 @@ def report(session: Session, results: Iterator[FileResult], fixed: Callable[[], 
     problems: list[Problem] = list(session.inputs.found.problems)
     kept: list[Finding] = []
     with Output(options.output_file, options.quiet) as output:
-        view = View(session.sources, color=output.color, rules={rule.code: rule for rule in session.rules})
+        view = View(session.sources, session.render, output.color, {rule.code: rule for rule in session.rules})
         streamed = session.output_format in STREAMED and not shows_statistics(session)
         write = one(session.output_format) if streamed else None
         for result in results:
@@ -168,15 +171,21 @@ def report(session: Session, results: Iterator[FileResult], fixed: Callable[[], 
 
 def closing(session: Session, output: Output, tally: Tally, fixed: int, failed: bool) -> None:
     """The last lines of a report for people."""
+    render = session.render
     if session.baseline is not None:
+        path = session.baseline.path
         if tally.known:
-            output.write(f"{tally.known} known to {session.baseline.path} not shown.\n")
+            known = text("{number} known to {baseline} not shown.", number=tally.known, baseline=path)
+            output.write(render(known) + "\n")
         for entry in session.baseline.vanished([task.path for task in session.tasks]):
-            say(f"note: {session.baseline.path}: no longer there: {entry} (--write-baseline drops it)")
+            gone = text(
+                "note: {baseline}: no longer there: {entry} (--write-baseline drops it)", baseline=path, entry=entry
+            )
+            say(render(gone))
     if not session.tasks and not failed:
-        say("warning: no Python files or notebooks here, so nothing was checked")
+        say(render(text("warning: no Python files or notebooks here, so nothing was checked")))
     elif tally.findings or fixed or not failed:
-        output.write(summary(tally, fixed))
+        output.write(summary(tally, fixed, render))
 
 
 def shows_statistics(session: Session) -> bool:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from torchlint.commands.output import Output, report_problem, say
 from torchlint.diff import unified_diff
 from torchlint.files import read
-from torchlint.findings import Problem
+from torchlint.findings import Problem, Text, text
 from torchlint.fixing import Fixed, fix_source, is_wanted
-from torchlint.reports.summary import count
+from torchlint.reports.summary import count_errors, count_files
 from torchlint.source import SourceError
 from torchlint.tasks import FileResult, Task, internal_error, open_source, project_of
 from torchlint.writing import WriteError, write_file
@@ -120,14 +120,26 @@ def _show(session: Session, results: Iterator[FileResult], done: _Done) -> int:
             left = result.findings if outcome is None else outcome.remaining
             done.findings += sum(is_wanted(finding.fix, unsafe=True) for finding in left)
     if not session.options.quiet:
-        more = f" ({done.findings} more with --unsafe-fixes)" if done.findings and not session.unsafe else ""
-        if done.fixed:
-            say(f"Would fix {count(done.fixed, 'error')} in {count(done.files, 'file')}{more}.")
-        else:
-            say(f"Nothing to fix{more}.")
+        say(session.render(_outlook(session, done)))
     if failed:
         return 2
     return 1 if done.fixed and not session.options.exit_zero else 0
+
+
+def _outlook(session: Session, done: _Done) -> Text:
+    errors, files = session.render(count_errors(done.fixed)), session.render(count_files(done.files))
+    more = 0 if session.unsafe else done.findings
+    if done.fixed and more:
+        sentence = text(
+            "Would fix {errors} in {files} ({more} more with --unsafe-fixes).", errors=errors, files=files, more=more
+        )
+    elif done.fixed:
+        sentence = text("Would fix {errors} in {files}.", errors=errors, files=files)
+    elif more:
+        sentence = text("Nothing to fix ({more} more with --unsafe-fixes).", more=more)
+    else:
+        sentence = text("Nothing to fix.")
+    return sentence
 
 
 def _filter(session: Session, results: Iterator[FileResult], done: _Done) -> int:
@@ -141,7 +153,8 @@ def _filter(session: Session, results: Iterator[FileResult], done: _Done) -> int
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     if not session.options.quiet and outcome is not None and outcome.applied:
-        say(f"Fixed {count(len(outcome.applied), 'error')}, {count(len(left.findings), 'error')} left.")
+        fixed, rest = (session.render(count_errors(len(each))) for each in (outcome.applied, left.findings))
+        say(session.render(text("Fixed {errors}, {left} left.", errors=fixed, left=rest)))
     if left.problems:
         return 2
     return 1 if left.findings and not session.options.exit_zero else 0

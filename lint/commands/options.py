@@ -36,6 +36,7 @@ class Options:
     unsafe_fixes: bool | None = None
     diff: bool = False
     baseline: str | None = None
+    lang: str = "en"
     write_baseline: str | None = None
     add_noqa: bool = False
     show_files: bool = False
@@ -58,6 +59,22 @@ def _flag(*names: str, help: str) -> Callable[[F], F]:
 
 def _path(*names: str, help: str, metavar: str = "FILE") -> Callable[[F], F]:
     return click.option(*names, metavar=metavar, help=help)
+
+
+def lang(function: F) -> F:
+    """Add ``--lang``; without it TORCHLINT_LANG and then the locale choose."""
+    return click.option(
+        "--lang", metavar="LANGUAGE", callback=_language, help="Speak `en` or `zh`; else the locale decides."
+    )(function)
+
+
+def _language(ctx: click.Context, parameter: click.Parameter, value: str | None) -> str:
+    from torchlint.catalogue import LanguageError, language
+
+    try:
+        return language(value)
+    except LanguageError as error:
+        raise click.ClickException(str(error)) from None
 
 
 def shared(function: F) -> F:
@@ -95,6 +112,7 @@ def shared(function: F) -> F:
         ),
         _flag("--diff", help="Show what the fixes would change, and change nothing."),
         _path("--baseline", help="Report only findings that FILE does not know."),
+        lang,
     ]
     for decorator in reversed(decorators):
         function = decorator(function)

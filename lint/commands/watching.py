@@ -9,10 +9,12 @@ from importlib.util import find_spec
 
 import click
 
+from torchlint.catalogue import renderer
 from torchlint.commands.checking import execute
 from torchlint.commands.options import Options
 from torchlint.config import FILE_NAMES
 from torchlint.files import EXCLUDED, SUFFIXES
+from torchlint.findings import text
 
 
 def watch(options: Options) -> int:
@@ -46,4 +48,4 @@ def _again(options: Options) -> None:
     except click.ClickException as error:
         error.show()
     sys.stdout.flush()
-    click.echo("Watching for changes (Ctrl-C stops)", err=True)
+    click.echo(renderer(options.lang)(text("Watching for changes (Ctrl-C stops)")), err=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import unicodedata
 
-from torchlint.findings import Finding, Safety
+from torchlint.findings import Finding, Safety, text
 from torchlint.reports.paint import paint
 from torchlint.reports.view import View, joined_row, mark, printable, where
 from torchlint.source import Source
@@ -28,13 +28,14 @@ def show(finding: Finding, view: View) -> str:
     lines = [" ".join(head), paint(" " * width + "--> ", "gutter", color) + where(finding)]
     if rows:
         lines.append(bar)
-        for number, text, carets in rows:
-            lines.append(paint(f"{number:>{width}} |", "gutter", color) + (f" {text}" if text else ""))
+        for number, line, carets in rows:
+            lines.append(paint(f"{number:>{width}} |", "gutter", color) + (f" {line}" if line else ""))
             if carets:
                 lines.append(f"{bar} {paint(carets, 'caret', color)}")
         lines.append(bar)
-    lines.append(f"{paint('help', 'help', color)}: {printable(view.render(finding.help))}")
-    lines.extend(f"{paint('note', 'help', color)}: {note}" for note in _notes(finding, view))
+    help, note = (paint(view.render(label), "help", color) for label in (text("help"), text("note")))
+    lines.append(f"{help}: {printable(view.render(finding.help))}")
+    lines.extend(f"{note}: {each}" for each in _notes(finding, view))
     return "\n".join(lines) + "\n\n"
 
 
@@ -44,7 +45,7 @@ def _notes(finding: Finding, view: View) -> list[str]:
         return []
     reason = printable(view.render(fix.reason))
     if fix.safety is Safety.UNSAFE:
-        return [f"the fix is unsafe: {reason}"]
+        return [view.render(text("the fix is unsafe: {reason}", reason=reason))]
     return [reason]
 
 
@@ -70,9 +71,9 @@ def _excerpt(line: str, start: int, end: int) -> tuple[str, str]:
     shown = line[cut : cut + _WIDEST].rstrip()
     before = _expand(line[cut:start])
     marked = _expand(line[start : max(start, min(end, cut + _WIDEST))])
-    text = ("…" if cut else "") + _expand(shown) + ("…" if len(line) > cut + _WIDEST else "")
+    excerpt = ("…" if cut else "") + _expand(shown) + ("…" if len(line) > cut + _WIDEST else "")
     blank = " " * (_width(before) + (1 if cut else 0))
-    return text, blank + "^" * max(1, _width(marked))
+    return excerpt, blank + "^" * max(1, _width(marked))
 
 
 def _expand(text: str) -> str:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from torchlint.findings import Finding, Safety
+from torchlint.findings import Finding, Safety, Text, text
 
 
 @dataclass
@@ -38,31 +38,34 @@ class Tally:
                     self.unsafe += 1
 
 
-def summary(tally: Tally, fixed: int = 0) -> str:
+def summary(tally: Tally, fixed: int = 0, render: Callable[[Text], str] = str) -> str:
     """One or two sentences: what was found, and what could fix it."""
+    sentences = [_first(tally, fixed, render), _fixable(tally)]
+    return " ".join(render(sentence) for sentence in sentences if sentence is not None) + "\n"
+
+
+def _first(tally: Tally, fixed: int, render: Callable[[Text], str]) -> Text:
+    found, files = render(count_errors(tally.findings)), render(count_files(len(tally.files)))
+    if fixed and tally.findings:
+        return text(
+            "Fixed {errors}, {left} left in {files}.", errors=render(count_errors(fixed)), left=found, files=files
+        )
     if fixed:
-        left = f"{count(tally.findings, 'error')} left" if tally.findings else "nothing left"
-        first = f"Fixed {count(fixed, 'error')}, {left}{_places(tally)}."
-    elif tally.findings:
-        first = f"Found {count(tally.findings, 'error')}{_places(tally)}."
-    else:
-        first = f"All checks passed ({count(tally.checked, 'file')})."
-    return " ".join(part for part in (first, _fixes(tally, fixed)) if part) + "\n"
+        return text("Fixed {errors}, nothing left.", errors=render(count_errors(fixed)))
+    if tally.findings:
+        return text("Found {errors} in {files}.", errors=found, files=files)
+    return text("All checks passed ({files}).", files=render(count_files(tally.checked)))
 
 
-def _places(tally: Tally) -> str:
-    return f" in {count(len(tally.files), 'file')}" if tally.findings else ""
-
-
-def _fixes(tally: Tally, fixed: int) -> str:
-    unsafe = "`torchlint fix --unsafe-fixes`"
-    if tally.safe and tally.unsafe:
-        return f"{tally.safe} fixable with `torchlint fix`, {tally.unsafe} more with --unsafe-fixes."
-    if tally.safe:
-        return f"{tally.safe} fixable with `torchlint fix`."
-    if tally.unsafe:
-        return f"{tally.unsafe} fixable with {unsafe}."
-    return ""
+def _fixable(tally: Tally) -> Text | None:
+    safe, unsafe = tally.safe, tally.unsafe
+    if safe and unsafe:
+        return text("{safe} fixable with `torchlint fix`, {unsafe} more with --unsafe-fixes.", safe=safe, unsafe=unsafe)
+    if safe:
+        return text("{safe} fixable with `torchlint fix`.", safe=safe)
+    if unsafe:
+        return text("{unsafe} fixable with `torchlint fix --unsafe-fixes`.", unsafe=unsafe)
+    return None
 
 
 def statistics(tally: Tally) -> str:
@@ -77,6 +80,16 @@ def statistics(tally: Tally) -> str:
     return "".join(line + "\n" for line in lines)
 
 
-def count(number: int, noun: str) -> str:
+def count_errors(number: int) -> Text:
+    """``1 error``, ``2 errors``."""
+    return text("{number} error", number=number) if number == 1 else text("{number} errors", number=number)
+
+
+def count_files(number: int) -> Text:
     """``1 file``, ``2 files``."""
-    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+    return text("{number} file", number=number) if number == 1 else text("{number} files", number=number)
+
+
+def count_findings(number: int) -> Text:
+    """``1 finding``, ``2 findings``."""
+    return text("{number} finding", number=number) if number == 1 else text("{number} findings", number=number)

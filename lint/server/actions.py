@@ -8,6 +8,7 @@ from typing import Any
 
 from lsprotocol import types
 
+from torchlint.catalogue import renderer, spoken_language
 from torchlint.findings import Edit, Finding, Safety
 from torchlint.server.analysis import Analysis, fix_all
 from torchlint.server.diagnostics import diagnostic
@@ -75,7 +76,7 @@ def _for_finding(
     if finding.fix is not None and finding.fix.applicable:
         safe = finding.fix.safety is Safety.SAFE
         yield types.CodeAction(
-            f"torchlint: {finding.fix.title} ({finding.code}{'' if safe else ', unsafe'})",
+            f"torchlint: {renderer(spoken_language())(finding.fix.title)} ({finding.code}{'' if safe else ', unsafe'})",
             kind=types.CodeActionKind.QuickFix,
             diagnostics=about,
             is_preferred=safe,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
+from torchlint.catalogue import renderer, spoken_language
 from torchlint.findings import Finding, Problem, Severity
 from torchlint.server.analysis import Analysis
 
@@ -30,9 +31,10 @@ def by_document(analysis: Analysis) -> dict[str, list[types.Diagnostic]]:
 
 def diagnostic(finding: Finding, place: types.Range) -> types.Diagnostic:
     """One finding at its place."""
+    render = renderer(spoken_language())
     return types.Diagnostic(
         range=place,
-        message=f"{finding.message}\n{finding.help}",
+        message=f"{render(finding.message)}\n{render(finding.help)}",
         severity=_SEVERITIES[finding.severity],
         code=finding.code,
         source=SOURCE,

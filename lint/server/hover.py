@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from lsprotocol import types
 
+from torchlint.catalogue import spoken_language
 from torchlint.reports.rule_pages import page
 from torchlint.server.analysis import Analysis
 
@@ -19,7 +20,7 @@ def hover(analysis: Analysis, uri: str, position: types.Position) -> types.Hover
         if part.uri == uri and inside:
             rule = next((rule for rule in analysis.job.rules if rule.code == finding.code), None)
             if rule is not None:
-                pages[rule.code] = page(rule)
+                pages[rule.code] = page(rule, spoken_language())
                 place = place or found
     if not pages:
         return None
