@@ -129,17 +129,19 @@ def load(path: Path) -> State:
 def read_plain(path: Path, map_location: MapLocation = "cpu") -> Any:
     """What `torch.load` reads with `weights_only=True`; raises UserError in one line for whatever it will not read."""
     try:
+        path.open("rb").close()
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
+    try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # what they say about odd files is said below
             return torch.load(path, map_location=map_location, weights_only=True)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror})") from error
     except pickle.UnpicklingError as error:
         names = refused_globals(path, error)
         if names:
             raise RefusedCheckpoint(path, names) from error
         raise IncompleteCheckpoint(f"{path}: is damaged or not a checkpoint") from error
-    except Exception as error:  # a damaged pickle can fail with any exception
+    except Exception as error:  # a damaged file can fail with any exception, OSError too
         if "TorchScript" in str(error):
             raise UserError(f"{path}: is a TorchScript archive; it is loaded with torch.jit.load") from error
         raise IncompleteCheckpoint(f"{path}: is incomplete, empty or not a checkpoint") from error

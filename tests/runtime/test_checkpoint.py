@@ -15,7 +15,7 @@ import torch
 from runtime_support.forging import save_code
 from runtime_support.launching import run
 
-from torchlint.runtime.checkpoint import FORMAT, KIND, State, load, newest, numbered, save
+from torchlint.runtime.checkpoint import FORMAT, KIND, IncompleteCheckpoint, State, load, newest, numbered, save
 from torchlint.runtime.config import TrainConfig
 from torchlint.runtime.errors import UserError
 from torchlint.runtime.files import give_second_name, write_atomically
@@ -210,6 +210,16 @@ def test_tiny_files(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "tiny.pt").write_bytes(content)
     with pytest.raises(UserError):
         load(tmp_path / "tiny.pt")
+
+
+def test_cut_anywhere(tmp_path: Path) -> None:
+    """Wherever a checkpoint is cut, it is incomplete and nothing else."""
+    torch.save(state(1), tmp_path / "whole.pt")
+    whole = (tmp_path / "whole.pt").read_bytes()
+    for length in range(0, len(whole), 97):
+        (tmp_path / "cut.pt").write_bytes(whole[:length])
+        with pytest.raises(IncompleteCheckpoint):
+            load(tmp_path / "cut.pt")
 
 
 def test_missing_file_and_folder(tmp_path: Path) -> None:

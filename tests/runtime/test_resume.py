@@ -69,15 +69,17 @@ def test_killed_in_mid_save(uninterrupted: Path, tmp_path: Path, point: str, wor
     assert_same_run(tmp_path / "run", uninterrupted)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
-def test_signal_saves_and_exits_with_its_code(uninterrupted: Path, tmp_path: Path, number: int, code: int) -> None:
+@pytest.mark.parametrize(("number", "code", "workers"), [(signal.SIGTERM, 143, 0), (signal.SIGINT, 130, 2)])
+def test_signal_saves_and_exits_with_its_code(
+    uninterrupted: Path, tmp_path: Path, number: int, code: int, workers: int
+) -> None:
     out = tmp_path / "run"
-    result = run([*command(out, 2), "--save-every", "0"], plant=("raise_signal_at_step", (number, 14)))
+    result = run([*command(out, workers), "--save-every", "0"], plant=("raise_signal_at_step", (number, 14)))
     assert result.code == code
     assert "the state is saved in" in result.text
     assert "Traceback" not in result.text
     assert (out / "checkpoints" / "step-000000014.pt").is_file()  # the step was finished, then saved
-    assert run(command(out, 2)).code == 0
+    assert run(command(out)).code == 0
     assert_same_run(out, uninterrupted)
 
 

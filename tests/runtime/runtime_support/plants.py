@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import multiprocessing
 import os
 import resource
 import signal
@@ -74,10 +75,12 @@ def nth(number: int, special: Callable[..., Any], ordinary: Callable[..., Any]) 
 
 
 def raise_signal_at_step(number: int, step: int) -> None:
-    """Send this process signal `number` in its `step`-th optimizer step."""
+    """Send this process and its loader workers signal `number` in its `step`-th optimizer step, as a terminal does."""
     original = torch.optim.AdamW.step
 
     def signalled(*arguments: Any, **options: Any) -> Any:
+        for worker in multiprocessing.active_children():
+            os.kill(worker.pid or 0, number)
         os.kill(os.getpid(), number)
         return original(*arguments, **options)
 
