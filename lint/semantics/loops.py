@@ -165,6 +165,8 @@ def series_loop(program: Program, loop: Loop) -> SeriesLoop | None:
         elif function not in ("sorted", "list", "tuple", "reversed", "tqdm"):
             break
         iterable = iterable.args[0]
+    if isinstance(iterable, ast.BinOp) and isinstance(iterable.op, ast.Sub):
+        iterable = iterable.left  # stats.keys() - {"lr"}
     first = target.elts[0] if isinstance(target, ast.Tuple) and target.elts else target
     key = _key(first)
     if isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Attribute):
@@ -175,8 +177,11 @@ def series_loop(program: Program, loop: Loop) -> SeriesLoop | None:
             return SeriesLoop(loop, key)
         return SeriesLoop(loop, counter) if method in _UNNAMED else None
     if isinstance(iterable, ast.Call) and _is(iterable, "zip") and first is not target:
-        names = iterable.args[0] if iterable.args else iterable
-        return SeriesLoop(loop, key) if _words(program, names) or _named_after_series(names) else None
+        assert isinstance(target, ast.Tuple)
+        for element, names in zip(target.elts, iterable.args, strict=False):
+            if _words(program, names) or _named_after_series(names):
+                return SeriesLoop(loop, _key(element))
+        return None
     if _words(program, iterable):
         return SeriesLoop(loop, key)
     if isinstance(iterable, ast.Attribute) and iterable.attr == "param_groups":
@@ -201,6 +206,8 @@ def _named_after_series(iterable: ast.expr) -> bool:
         if len(iterable.args) != 1:
             return False
         iterable = iterable.args[0]
+    if isinstance(iterable, ast.BinOp):
+        iterable = iterable.left
     name = (
         iterable.id if isinstance(iterable, ast.Name) else iterable.attr if isinstance(iterable, ast.Attribute) else ""
     )

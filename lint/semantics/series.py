@@ -301,8 +301,33 @@ def _for_all(program: Program, summary: Summary, series: SeriesLoop) -> bool:
     They ask nothing of the loop, or only whether a value is there.
     """
     tests = [guard.test for guard in guards(program, summary.call, series.loop)]
-    tests += earlier_exits(program, summary.call, series.loop)
+    tests += [t for t in earlier_exits(program, summary.call, series.loop) if not _leaves_some_out(t, series)]
     return all(varies(program, test, series.loop) is Varies.NO or _asks_for_presence(test, series) for test in tests)
+
+
+def _leaves_some_out(test: ast.expr, series: SeriesLoop) -> bool:
+    """Whether a turn that ends early is one of a few, so that the others go on: ``if key in ("lr", "epoch"): continue``."""
+    if isinstance(test, ast.Compare) and _asks_for(test.left, series):
+        return len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq | ast.In)
+    if isinstance(test, ast.Call) and isinstance(test.func, ast.Attribute) and _asks_for(test.func.value, series):
+        return test.func.attr in ("startswith", "endswith")
+    return False
+
+
+def _asks_for(test: ast.expr, series: SeriesLoop) -> bool:
+    """Whether a test asks which series it is; ``values[key]`` asks for the value."""
+    if series.key is None:
+        return False
+    pending: list[ast.AST] = [test]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Name) and node.id == series.key.id:
+            return True
+        if isinstance(node, ast.Subscript) and isinstance(node.slice, ast.Name):
+            pending.append(node.value)
+        else:
+            pending.extend(ast.iter_child_nodes(node))
+    return False
 
 
 def _asks_for_presence(test: ast.expr, series: SeriesLoop) -> bool:
@@ -310,10 +335,11 @@ def _asks_for_presence(test: ast.expr, series: SeriesLoop) -> bool:
         return all(_asks_for_presence(value, series) for value in test.values)
     if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
         return _asks_for_presence(test.operand, series)
-    if series.key is not None and any(isinstance(n, ast.Name) and n.id == series.key.id for n in ast.walk(test)):
+    if _asks_for(test, series):
         return False
     if isinstance(test, ast.Attribute):
         return test.attr == "requires_grad"
     if isinstance(test, ast.Call):
-        return isinstance(test.func, ast.Name) and test.func.id == "isinstance"
+        name = test.func.id if isinstance(test.func, ast.Name) else getattr(test.func, "attr", "")
+        return name in ("isinstance", "isscalar", "is_tensor", "is_floating_point", "isfinite")
     return isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.Is | ast.IsNot)

@@ -183,7 +183,9 @@ def _named(program: Program, name: ast.Name, depth: int) -> list[Writer]:
         return [Writer(("global", id(program.module), name.id), False)]
     found: list[Writer] = []
     for binding in bindings:
-        if binding.kind in ("assign", "walrus", "with") and binding.value is not None:
+        if isinstance(binding.value, ast.Subscript):  # one of several, the same wherever this binding is seen
+            found.append(Writer(_item(program, binding.value) or ("binding", id(binding)), False))
+        elif binding.kind in ("assign", "walrus", "with") and binding.value is not None:
             found.extend(_origins(program, binding.value, depth - 1))
         elif binding.kind == "param":
             found.extend(_parameter(program, binding, depth))
@@ -271,6 +273,13 @@ def _path(program: Program, expr: ast.expr) -> Hashable:
     if not isinstance(expr, ast.Name):
         raise _NotOne
     return ("path", _root(program, expr, 4), tuple(steps))
+
+
+def _item(program: Program, expr: ast.Subscript) -> Hashable | None:
+    try:
+        return _path(program, expr)
+    except _NotOne:
+        return None
 
 
 def _root(program: Program, name: ast.Name, depth: int) -> Hashable:
