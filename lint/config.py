@@ -41,6 +41,7 @@ class Config:
     jobs: int | None = None
     baseline: str | None = None
     respect_gitignore: bool = True
+    own_rules: tuple[type[Rule], ...] = ()
 
     @cached_property
     def _ignores(self) -> tuple[tuple[Patterns, tuple[str, ...]], ...]:
@@ -54,10 +55,15 @@ class Config:
                 found.extend(codes)
         return tuple(found)
 
+    def known_rules(self, rules: Sequence[type[Rule]]) -> Sequence[type[Rule]]:
+        """``rules`` and the project's own, in the order of their codes."""
+        return sorted((*rules, *self.own_rules), key=lambda rule: rule.code) if self.own_rules else rules
+
     def rules_for(
         self, path: str, rules: Sequence[type[Rule]], layers: Sequence[Selection] = ()
     ) -> tuple[type[Rule], ...]:
         """The rules that check a file: this file's choice, then the layers above it, then per-file-ignores."""
+        rules = self.known_rules(rules)
         chosen = choose(rules, (self.selection, *layers))
         silent = {code for selector in self.ignored_in(path) for code in codes_of(selector, rules)}
         return tuple(rule for rule in chosen if rule.code not in silent) if silent else chosen
@@ -146,12 +152,13 @@ def _table(path: str, *, whole: bool, required: bool) -> Mapping[str, Any] | Non
 def parse(table: Mapping[str, Any], path: str, rules: Sequence[type[Rule]], prefix: str = "") -> Config:
     """Check every key and value. Raises ConfigError."""
     config = Config(root=os.path.dirname(os.path.abspath(path)), file=path)
-    for key, value in table.items():
+    own_first = sorted(table.items(), key=lambda item: item[0] != "rules")  # selectors may name them
+    for key, value in own_first:
         reader = _KEYS.get(key)
         if reader is None:
             raise ConfigError(f"{path}: {unknown('key', prefix + key, [prefix + known for known in _KEYS])}")
         try:
-            config = reader(config, value, rules)
+            config = reader(config, value, config.known_rules(rules))
         except (TypeError, ValueError, SelectionError) as error:
             raise ConfigError(f"{path}: {prefix}{key}: {error}") from None
     return config
@@ -220,6 +227,12 @@ def _respect_gitignore(config: Config, value: Any, rules: Sequence[type[Rule]]) 
     return replace(config, respect_gitignore=_truth(value))
 
 
+def _rules(config: Config, value: Any, rules: Sequence[type[Rule]]) -> Config:
+    from torchlint.own_rules import load
+
+    return replace(config, own_rules=load(_strings(value), config.root, rules))
+
+
 _KEYS: dict[str, Reader] = {
     "select": _select,
     "extend-select": _extend_select,
@@ -233,6 +246,7 @@ _KEYS: dict[str, Reader] = {
     "jobs": _jobs,
     "baseline": _baseline,
     "respect-gitignore": _respect_gitignore,
+    "rules": _rules,
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
@@ -14,6 +14,7 @@ from torchlint.settings import DEFAULTS, Settings
 from torchlint.source import Source, SourceError
 
 if TYPE_CHECKING:
+    from torchlint.own_rules import Reference
     from torchlint.rules.rule import Rule
     from torchlint.semantics.project import Project
 
@@ -28,6 +29,18 @@ class Plan:
 
     rules: tuple[type[Rule], ...]
     settings: Settings = DEFAULTS
+
+    def __reduce__(self) -> tuple[Callable[..., Plan], tuple[tuple[Reference, ...], Settings]]:
+        from torchlint.own_rules import reference
+
+        return _plan, (tuple(map(reference, self.rules)), self.settings)
+
+
+def _plan(rules: tuple[Reference, ...], settings: Settings) -> Plan:
+    """A plan that has travelled to another process."""
+    from torchlint.own_rules import resolve
+
+    return Plan(tuple(map(resolve, rules)), settings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,7 +135,7 @@ def report(session: Session, results: Iterator[FileResult], fixed: Callable[[], 
     problems: list[Problem] = list(session.inputs.found.problems)
     kept: list[Finding] = []
     with Output(options.output_file, options.quiet) as output:
-        view = View(session.sources, session.render, output.color, {rule.code: rule for rule in session.rules})
+        view = View(session.sources, session.render, output.color, {rule.code: rule for rule in _all_rules(session)})
         streamed = session.output_format in STREAMED and not shows_statistics(session)
         write = one(session.output_format) if streamed else None
         for result in results:
@@ -167,6 +167,12 @@ def report(session: Session, results: Iterator[FileResult], fixed: Callable[[], 
         if not options.quiet and session.output_format in FOR_PEOPLE:
             closing(session, output, tally, fixed(), bool(problems))
     return exit_code(options, bool(tally.findings), bool(problems))
+
+
+def _all_rules(session: Session) -> Sequence[type[Rule]]:
+    """Those that come with torchlint and those that the configurations of the files bring along."""
+    used = (rule for plan in dict.fromkeys(task.plan for task in session.tasks) for rule in plan.rules)
+    return sorted({*session.rules, *used}, key=lambda rule: rule.code)
 
 
 def closing(session: Session, output: Output, tally: Tally, fixed: int, failed: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 
 import click
 
@@ -15,10 +16,15 @@ from torchlint.commands.options import lang
 @lang
 def rule(code: str | None, output_format: str, lang: str) -> int:
     """Show the documentation of the rule CODE (a code, name or prefix), or the table of all rules."""
+    from torchlint.config import ConfigError, Configs
     from torchlint.reports.rule_pages import as_dict, page, table
     from torchlint.selection import SelectionError, available_rules, codes_of
 
     rules = available_rules()
+    try:
+        rules = tuple(Configs(rules).of_folder(os.curdir).known_rules(rules))
+    except ConfigError as error:
+        raise click.ClickException(str(error)) from None
     if code is not None:
         try:
             wanted = codes_of(code, rules)
