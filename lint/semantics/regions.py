@@ -7,6 +7,7 @@ every model through the file, which costs more than all else together.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -35,7 +36,9 @@ _TENSOR_METHODS = frozenset({
     "sub_", "sum", "t", "to", "tolist", "topk", "transpose", "tril", "triu", "type", "type_as", "unbind", "unflatten",
     "unfold", "uniform_", "unique", "unsqueeze", "var", "view", "view_as", "where", "zero_", "isfinite", "isnan", "isinf",
     "named_buffers", "register_buffer", "param_groups", "step", "cosine_similarity", "element_size", "storage",
+    "lerp", "coalesce", "manual_seed", "astype", "isEnabledFor", "zero_grad",
 })  # fmt: skip
+_NO_NETWORK = re.compile(r"loss|criterion|metric|optim|sched|loader|transform|^closure$", re.IGNORECASE)
 _QUIET = _TENSOR_METHODS.union(MODULE_METHODS, dir(str), dir(dict), dir(list), dir(set), dir(int)) - FORWARD_METHODS
 
 
@@ -83,12 +86,17 @@ def _followed(program: Program, call: ast.Call) -> list[tuple[Program, ast.AST]]
         if isinstance(target.node, ast.ClassDef):
             target = classes.method(target, "__init__")
         return [(target.program, target.node)] if target is not None else []
+    if _NO_NETWORK.search(name):
+        return []
     if isinstance(func, ast.Attribute):
-        here = [(program, f) for f in program.tree.functions if f.name == name]
-        if not here and name in _QUIET and name not in _stored(program):
+        here: list[tuple[Program, ast.AST]] = [(program, f) for f in program.tree.functions if f.name == name]
+        if here and _on_itself(program, func):
+            return here
+        in_place = name.endswith("_") and not name.endswith("__")
+        if not here and (in_place or name in _QUIET) and name not in _stored(program):
             return []
         return here if _harmless(program, call) else None
-    return [] if name == "closure" or _harmless(program, call) else None  # what optimizers call
+    return [] if _harmless(program, call) else None
 
 
 def _harmless(program: Program, call: ast.Call) -> bool:
@@ -105,6 +113,17 @@ def _harmless(program: Program, call: ast.Call) -> bool:
             return isinstance(function, FUNCTIONS) and is_network_class(Definition(program, owner))
         function = program.tree.function(function)
     return False
+
+
+def _on_itself(program: Program, func: ast.Attribute) -> bool:
+    """Whether a class that is no network calls a method of its own: only the method's body runs."""
+    from torchlint.semantics.evalmode import is_network_class
+
+    function = program.tree.function(func)
+    owner = program.tree.class_of(function) if isinstance(function, FUNCTIONS) else None
+    if owner is None or not isinstance(function, FUNCTIONS) or not isinstance(func.value, ast.Name):
+        return False
+    return func.value.id == classes.self_name(function) and not is_network_class(Definition(program, owner))
 
 
 def _stored(program: Program) -> set[str]:

@@ -33,11 +33,13 @@ class Stuck:
 def stuck(program: Program) -> Iterator[Stuck]:
     """The calls of ``eval()`` of this file after which training goes on in eval mode, in source order."""
     found: dict[ast.Call, Stuck] = {}
+    if not any(True for _ in backwards(program)):
+        return
     for event in program.flow.events:
         if event.kind != "forward" or event.region is not None or event.program is not program:
             continue
         loops = _training_loops(program, event.node)
-        if not loops or (len(event.receivers) > 1 and _switches_to_train(loops[-1])):
+        if not loops or (len(event.receivers) > 1 and _switches_to_train(program, loops[-1])):
             continue  # which of several models was switched back is not certain
         for obj, status in event.receivers:
             if not _may_be_both(status) or not is_module(event, obj) or dependence(obj) is Dependence.INDEPENDENT:
@@ -61,8 +63,12 @@ def _training_loops(program: Program, call: ast.Call) -> list[Loop]:
     return [loop for loop in program.tree.loops(call) if any(id(n) in inside for n in walk(loop))]
 
 
-def _switches_to_train(loop: Loop) -> bool:
-    return any(isinstance(n, ast.Attribute) and n.attr == "train" for n in walk(loop))
+def _switches_to_train(program: Program, loop: Loop) -> bool:
+    """Whether ``train`` is called in a loop or in a function of the file that is called there."""
+    around: ast.AST = program.tree.function(loop) or program.module
+    inside = {id(n) for n in walk(loop)}
+    run = [f for f, calls in calls_of(program, around).items() if any(id(call) in inside for call in calls)]
+    return any(isinstance(n, ast.Attribute) and n.attr == "train" for node in (loop, *run) for n in walk(node))
 
 
 def _evals(program: Program, status: Status) -> list[ast.Call]:
