@@ -30,7 +30,10 @@ KNOWN = {
     "with": 'with SummaryWriter() as w:\n    w.add_scalar("a", 1)',
     "tensorboardX": 'import tensorboardX as tb\nw = tb.SummaryWriter()\nw.add_scalar("a", 1, 2)',
     "conditional": 'w = None\nif main:\n    w = SummaryWriter()\nw.add_scalar("a", 1, 2)',
-    "attribute": 'class T:\n    def __init__(self):\n        self.w = SummaryWriter()\n    def f(self):\n        self.w.add_scalar("a", 1)',
+    "attribute": (
+        "class T:\n    def __init__(self):\n"
+        '        self.w = SummaryWriter()\n    def f(self):\n        self.w.add_scalar("a", 1)'
+    ),
     "subclass": 'class L(SummaryWriter):\n    def f(self):\n        self.add_scalar("a", 1)',
     "factory": 'def make(d):\n    w = SummaryWriter(d)\n    return w\nw = make("x")\nw.add_scalar("a", 1, 2)',
     "given by a caller": 'def f(w):\n    w.add_scalar("a", 1, 2)\nf(SummaryWriter())',
@@ -64,7 +67,10 @@ def test_an_object_used_like_a_writer(text: str) -> None:
         'def f(w):\n    w.add_scalar("a", 1)',
         'def f(w):\n    w.set_step(1)\n    w.add_scalar("a", 1, 2)',
         'class Own:\n    def add_scalar(self, tag, value, step):\n        pass\nw = Own()\nw.add_scalar("a", 1, 2)',
-        'class P(SummaryWriter):\n    def add_scalar(self, tag, value, step):\n        pass\nw = P()\nw.add_scalar("a", 1, 2)',
+        (
+            "class P(SummaryWriter):\n    def add_scalar(self, tag, value, step):\n"
+            '        pass\nw = P()\nw.add_scalar("a", 1, 2)'
+        ),
         'class Own:\n    pass\ndef f(w):\n    w.add_scalar("a", 1, 2)\nf(Own())',
         'for w in all_writers:\n    ws[w].add_scalar("a", 1, 2)',
         'def f(w):\n    w.add_scalar("a", 1, step=2)',
@@ -78,7 +84,10 @@ def test_no_writer_or_an_unknown_one(text: str) -> None:
     "text",
     [
         'w = SummaryWriter()\nv = w\nw.add_scalar("a", 1, 2)\nv.add_scalar("a", 1, 2)',
-        'def f(w):\n    w.add_scalar("a", 1, 2)\ndef g(v):\n    v.add_scalar("a", 1, 2)\nw = SummaryWriter()\nf(w)\ng(w)',
+        (
+            'def f(w):\n    w.add_scalar("a", 1, 2)\ndef g(v):\n'
+            '    v.add_scalar("a", 1, 2)\nw = SummaryWriter()\nf(w)\ng(w)'
+        ),
         'w = SummaryWriter(a) if x else SummaryWriter(b)\nw.add_scalar("a", 1, 2)\nw.add_scalar("a", 1, 2)',
         'def f(w):\n    w["a"].add_scalar("a", 1, 2)\n    w["a"].add_scalar("a", 1, 2)',
         'w = SummaryWriter()\ndef f():\n    w.add_scalar("a", 1, 2)\nw.add_scalar("a", 1, 2)',
@@ -98,7 +107,10 @@ def test_one_writer(text: str) -> None:
         'with SummaryWriter() as w:\n    w.add_scalar("a", 1)\nwith SummaryWriter() as w:\n    w.add_scalar("a", 1)',
         'def f(w):\n    w.add_scalar("a", 1, 2)\ndef g(w):\n    w.add_scalar("a", 1, 2)',
         'def f(w):\n    w["a"].add_scalar("a", 1, 2)\n    w["b"].add_scalar("a", 1, 2)',
-        'def make():\n    return SummaryWriter()\nw = make()\nv = make()\nw.add_scalar("a", 1, 2)\nv.add_scalar("a", 1, 2)',
+        (
+            "def make():\n    return SummaryWriter()\nw = make()\n"
+            'v = make()\nw.add_scalar("a", 1, 2)\nv.add_scalar("a", 1, 2)'
+        ),
     ],
 )
 def test_two_writers(text: str) -> None:
