@@ -47,7 +47,7 @@ class LoaderConflict(Rule):
 
     ## Stays quiet when
     - a value is computed, a parameter, or may come with `**kwargs`; or the argument is `None`, `False` or 0;
-    - the name of the loader does not say that it is for validation.
+    - the name of the loader does not say that it is for validation, or its batches are single samples.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader

@@ -63,7 +63,9 @@ def _of(program: Program, loader: Loader) -> Iterator[Contradiction]:
         for name in NEED_WORKERS:
             if _given(program, loader, name):
                 yield Contradiction(loader, name, Conflict.NO_WORKERS)
-    if _given(program, loader, "drop_last") and _is_validation(program, loader.call):
+    size = _value(program, loader, "batch_size")
+    single = size is ABSENT or (isinstance(size, Known) and size.value in (1, None))  # nothing is left over
+    if not single and _given(program, loader, "drop_last") and _is_validation(program, loader.call):
         yield Contradiction(loader, "drop_last", Conflict.VALIDATION)
 
 

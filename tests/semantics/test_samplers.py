@@ -86,4 +86,5 @@ def test_arguments_that_go_together(arguments: str) -> None:
 
 def test_validation_loaders_are_known_by_their_names() -> None:
     for name, expected in (("val_loader", 1), ("self.test_loader", 1), ("train_val_loader", 0), ("loader", 0)):
-        assert len(list(contradictions(program(f"{name} = DataLoader(d, drop_last=True)")))) == expected
+        assert len(list(contradictions(program(f"{name} = DataLoader(d, 4, drop_last=True)")))) == expected
+    assert not list(contradictions(program("val_loader = DataLoader(d, drop_last=True)")))
