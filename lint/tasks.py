@@ -69,8 +69,8 @@ class Store(Protocol):
     def get(self, task: Task, raw: bytes) -> FileResult | None:
         """The result for these bytes under this plan, if every file it depended on is unchanged."""
 
-    def put(self, task: Task, raw: bytes, result: FileResult, used: frozenset[str]) -> None:
-        """Keep a result; ``used`` are the other files that were read for it."""
+    def put(self, task: Task, raw: bytes, result: FileResult) -> None:
+        """Keep a result that was computed just now; the project knows what it was asked for meanwhile."""
 
 
 def check_all(tasks: Sequence[Task], store: Store | None = None) -> Iterator[FileResult]:
@@ -104,6 +104,7 @@ def check_file(task: Task, store: Store | None = None) -> tuple[FileResult, int]
     try:
         source = open_source(task.path, raw)
         project = project_of(task.path)
+        project.asked = 0
         inspected = inspect(source, [rule() for rule in task.plan.rules], project, task.plan.settings)
     except SourceError as error:
         return FileResult(task.path, problems=(Problem(task.path, error.message, error.row, error.column),)), len(raw)
@@ -112,7 +113,7 @@ def check_file(task: Task, store: Store | None = None) -> tuple[FileResult, int]
     project.trim(_KEPT_BYTES)
     result = FileResult(task.path, inspected.findings, inspected.silenced, inspected.problems, source.notes)
     if store is not None and not result.problems:
-        store.put(task, raw, result, frozenset(project.used))
+        store.put(task, raw, result)
     return result, len(raw)
 
 

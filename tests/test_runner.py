@@ -167,7 +167,7 @@ class Kept:
         self.asked += 1
         return self.kept.get(raw)
 
-    def put(self, task: Task, raw: bytes, result: FileResult, used: frozenset[str]) -> None:
+    def put(self, task: Task, raw: bytes, result: FileResult) -> None:
         self.kept[raw] = result
 
 

@@ -12,6 +12,7 @@ import click
 
 from torchlint import baseline as baselines
 from torchlint.catalogue import renderer
+from torchlint.cache import Cache
 from torchlint.commands.inputs import Inputs, gather, run_config
 from torchlint.commands.options import Options
 from torchlint.commands.output import Output, report_problem, say
@@ -123,7 +124,8 @@ def processors() -> int:
 def checked(session: Session) -> Iterator[FileResult]:
     """The results of all files, with a progress bar where a terminal waits."""
     with Progress(len(session.tasks), session.options.quiet) as progress:
-        for result in run(session.tasks, jobs=session.jobs, progress=progress.advance):
+        store = None if session.options.no_cache else Cache()
+        for result in run(session.tasks, jobs=session.jobs, store=store, progress=progress.advance):
             progress.pause()
             yield result
 

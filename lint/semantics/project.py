@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import hashlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -19,6 +20,7 @@ _SKIPPED = frozenset({
     "node_modules", "__pycache__", "site-packages", "venv", ".venv", "build", "dist", "env",
 })  # fmt: skip
 _MOST_FILES = 4000
+NOTHING_ASKED, LIST_ASKED, CONTENT_ASKED = range(3)  # what the answer for one file hung on
 _MOST_BYTES = 1_000_000
 _ROOT_MARKS = ("pyproject.toml", ".git", ".hg", "setup.py", "setup.cfg")
 
@@ -50,7 +52,11 @@ class Project:
     def __init__(self, root: str) -> None:
         self.root = os.path.abspath(root)
         self.used: set[str] = set()
+        self.asked = NOTHING_ASKED  # what has been asked for since somebody set this back
+        self.others: set[str] = set()  # files read that are not among files()
         self._files: list[str] | None = None
+        self._listed: frozenset[str] | None = None
+        self._fingerprints: dict[int, str] = {}
         self._raw: dict[str, bytes | None] = {}
         self._programs: dict[str, Program | None] = {}
         self._modules: dict[tuple[str, str], str | None] = {}
@@ -59,6 +65,7 @@ class Project:
 
     def files(self) -> list[str]:
         """Absolute paths of the modules below the root, sorted; empty when the tree is too large to search."""
+        self.asked = max(self.asked, LIST_ASKED)
         if self._files is None:
             found: list[str] = []
             for folder, folders, names in os.walk(self.root):
@@ -70,8 +77,36 @@ class Project:
             self._files = found
         return self._files
 
+    def listed(self) -> frozenset[str]:
+        """:meth:`files` as a set."""
+        if self._listed is None:
+            self._listed = frozenset(self.files())
+        return self._listed
+
+    def fingerprint(self, asked: int) -> str:
+        """Stands for the list of the project's files, or with :data:`CONTENT_ASKED` for all that is in them."""
+        if asked not in self._fingerprints:
+            seal = hashlib.blake2b(digest_size=20)
+            for path in self.files():
+                seal.update(os.fsencode(path) + b"\0")
+                if asked == CONTENT_ASKED:
+                    seal.update((self.digest(path) or "").encode())
+            self._fingerprints[asked] = seal.hexdigest()
+        return self._fingerprints[asked]
+
+    def digest(self, path: str) -> str | None:
+        """Stands for the bytes of a file as this project sees them; None when it cannot be read."""
+        raw = self._read(path)
+        return None if raw is None else hashlib.blake2b(raw, digest_size=20).hexdigest()
+
     def raw(self, path: str) -> bytes | None:
         """The bytes of a file; None when it cannot be read or is too large to be worth it."""
+        self.asked = CONTENT_ASKED
+        if path not in self._raw and path not in self.listed():
+            self.others.add(path)
+        return self._read(path)
+
+    def _read(self, path: str) -> bytes | None:
         if path not in self._raw:
             try:
                 self._raw[path] = None if os.path.getsize(path) > _MOST_BYTES else _read(path)
@@ -82,6 +117,7 @@ class Project:
     def program(self, path: str) -> Program | None:
         """The parsed file; None when it is unreadable."""
         path = os.path.abspath(path)
+        self.asked = CONTENT_ASKED
         if path not in self._programs:
             from torchlint.semantics.program import Program, parse
 
@@ -111,6 +147,7 @@ class Project:
         found = self._programs.get(os.path.abspath(source.path))
         if found is None or found.source.raw != source.raw or found.settings != settings or source.cells:
             return None
+        self.asked = CONTENT_ASKED  # what it has concluded so far may come from other files
         return found
 
     def _forget_derived(self) -> None:
@@ -139,6 +176,7 @@ class Project:
 
     def forget(self, path: str) -> None:
         """A file was written: read it again when it is asked for."""
+        self._fingerprints.clear()
         path = os.path.abspath(path)
         if self._programs.pop(path, None) is not None:
             self._forget_derived()
@@ -146,6 +184,7 @@ class Project:
 
     def module_file(self, dotted: str, path: str) -> str | None:
         """The file of a module as imported from ``path``: relative, below the root, or below a folder on the way up to it."""
+        self.asked = max(self.asked, LIST_ASKED)
         key = (dotted, os.path.dirname(path))
         if key not in self._modules:
             self._modules[key] = self._find_module(dotted, path)
