@@ -25,7 +25,7 @@ def test_comments_and_selectors_count() -> None:
     assert not torchlint.check_source(CODE, ignore=["TL5"])
     assert not torchlint.check_source(CODE, select=["TL3"])
     with pytest.raises(SelectionError, match="did you mean 'TL501'"):
-        torchlint.check_source(CODE, select=["TL502x"])
+        torchlint.check_source(CODE, select=["TL501x"])
 
 
 def test_fix_source_applies_safe_fixes_and_all_when_asked() -> None:

@@ -66,8 +66,8 @@ def test_links_between_pages_lead_somewhere(page: Path) -> None:
 
 def test_the_worked_example_of_a_rule_runs(tmp_path: Path) -> None:
     page = (ROOT / "docs" / "writing-a-rule.md").read_text("utf-8")
-    files = re.findall(r"<!-- file: (\S+) -->\n```python\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
-    assert len(files) == 7
+    files = re.findall(r"<!-- file: (\S+) -->\n```\w+\n(.*?)^```$", page, re.DOTALL | re.MULTILINE)
+    assert len(files) == 8
     for name, code in files:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text(code, "utf-8")
@@ -75,6 +75,18 @@ def test_the_worked_example_of_a_rule_runs(tmp_path: Path) -> None:
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
     assert re.search(r"^\d\d passed", done.stdout, re.MULTILINE), done.stdout
+    checked = [
+        sys.executable,
+        "-m",
+        "torchlint",
+        "check",
+        "--no-cache",
+        "--output-format",
+        "concise",
+        "fixtures/fix.py",
+    ]
+    done = subprocess.run(checked, cwd=tmp_path, capture_output=True, text=True)
+    assert "fixtures/fix.py:4:9: AB101 [unsafe] `random_split` draws" in done.stdout, done.stdout + done.stderr
 
 
 def test_configuration_page_names_every_key_and_option() -> None:
