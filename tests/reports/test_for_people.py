@@ -107,8 +107,8 @@ def test_colour_only_when_asked_for(findings: list[Finding], view: View) -> None
 def test_another_language(findings: list[Finding], view: View, translate: Callable[[Text], str]) -> None:
     shown = full_format.show(findings[2], replace(view, render=translate))
     assert "<<`{name}` is wrong, <so> it & fails>>" in shown
-    assert "help: <<write it right>>" in shown
-    assert "<<the order may change>>" in shown
+    assert "<<help>>: <<write it right>>" in shown
+    assert "<<note>>: <<the fix is unsafe: {reason}>>" in shown
 
 
 def test_undecodable_names_are_spelled_out() -> None:
