@@ -177,6 +177,9 @@ def _help(program: Program, clash: Conflict, fix: Fix) -> Text:
         return text(
             "give each writer a folder of its own, such as `train` and `val` below it, or each series its own tag"
         )
+    if fix.edits:
+        tags = dict(fix.title.args)["tags"]
+        return text("log them under {tags}, or through one writer each when the curves belong in one chart", tags=tags)
     if clash.kind is Kind.PHASES:
         return text(
             "give each phase its own tag, such as `train/loss` and `val/loss`, or its own writer when the curves belong"
@@ -195,7 +198,8 @@ def _namespaced(program: Program, clash: Conflict, found: list[Summary]) -> Fix:
         return Fix(help, Safety.MANUAL, reason=text("only you know what the second one should be called"))
     writer = clash.second.writer
     same = [s for s in found if s.writer is not None and writer is not None and s.writer.origin == writer.origin]
-    group = [s for s in same if s.tag == clash.second.tag]
+    both = (clash.first, clash.second)
+    group = [s for s in found if s.tag == clash.second.tag and (s in same or s in both)]
     taken = frozenset(s.tag.text for s in same if s not in group)
     names = namespaces(program, group, taken)
     edits = None if names is None else _edits(program, names.tags)
@@ -204,11 +208,12 @@ def _namespaced(program: Program, clash: Conflict, found: list[Summary]) -> Fix:
     title = text("log under {tags}", tags=", ".join(f"`{tag}`" for tag in dict.fromkeys(t.text for t in names.tags)))
     if names.told_by == "value" and len({s.function for s in group}) == 1:
         return Fix(title, Safety.SAFE, edits)
-    reason = (
-        text("the names are taken from the functions around the calls")
-        if names.told_by == "function"
-        else text("the names are taken from what stands around the calls")
-    )
+    if names.told_by == "value":
+        reason = text("the calls stand in several functions")
+    elif names.told_by == "function":
+        reason = text("the names are taken from the functions around the calls")
+    else:
+        reason = text("the names are taken from what stands around the calls")
     return Fix(title, Safety.UNSAFE, edits, reason)
 
 
