@@ -54,7 +54,8 @@ class WrappedStateDict(Rule):
     ## Stays quiet when
     - the state is that of the bare model (`model.module.state_dict()`, `raw_model = model.module if ddp else model`);
     - a branch asks whether the model is wrapped, or asks the question that decided it;
-    - this file, or another of the project, takes the prefix off or loads the state into a wrapped model;
+    - this file, a module it imports, or a script beside it that shares one, takes the prefix off or loads the state
+      into a wrapped model;
     - the state is not saved.
 
     ## References

@@ -210,7 +210,7 @@ def _words(test: ast.expr) -> set[str]:
 
 def loaded_wrapped(program: Program) -> bool:
     """Whether the file, or another of the project, loads states with their prefix or takes it off."""
-    if _STRIPS.search(program.source.text.encode("utf-8", "surrogatepass")):
+    if any(_strips(node) for node in program.tree.nodes):
         return True
     for call in program.tree.calls:
         func = call.func
@@ -219,16 +219,28 @@ def loaded_wrapped(program: Program) -> bool:
     return _elsewhere(program)
 
 
+def _strips(node: ast.AST) -> bool:
+    """Whether a piece of code speaks of the prefix; comments and docstrings may explain it."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, str) and node.value.startswith(("module.", "_orig_mod"))
+    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    return name in ("_orig_mod", "consume_prefix_in_state_dict_if_present")
+
+
 def _elsewhere(program: Program) -> bool:
-    """Whether a neighbour in the same folder, or a module this file imports, does so."""
+    """Whether a module that this file imports does so, or a neighbour that imports this file or one of the same modules."""
     project = program.project
     if project is None:
         return False
     here = os.path.abspath(program.source.path)
+    imported = set(imported_files(program))
     near = [path for path in project.files() if os.path.dirname(path) == os.path.dirname(here)]
-    for path in sorted({*near, *imported_files(program)} - {here}):
+    for path in sorted({*near, *imported} - {here}):
         raw = project.raw(path)
-        if raw is not None and b"load_state_dict" in raw and (_STRIPS.search(raw) or _LOADS_WRAPPED.search(raw)):
+        if raw is None or b"load_state_dict" not in raw or not (_STRIPS.search(raw) or _LOADS_WRAPPED.search(raw)):
+            continue
+        other = project.program(path) if path not in imported else None
+        if path in imported or (other is not None and not (imported | {here}).isdisjoint(imported_files(other))):
             project.used.add(path)
             return True
     return False

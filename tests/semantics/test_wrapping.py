@@ -86,4 +86,5 @@ def test_a_branch_may_know() -> None:
 def test_files_that_load_with_the_prefix_or_take_it_off() -> None:
     assert loaded_wrapped(program("m = DDP(net)\nm.load_state_dict(s)\n"))
     assert loaded_wrapped(program("s = {k.replace('module.', ''): v for k, v in s.items()}\n"))
+    assert not loaded_wrapped(program("# keys get the prefix 'module.'\nm = DDP(net)\n"))
     assert not loaded_wrapped(program("net.load_state_dict(s)\nm = DDP(net)\n"))
