@@ -63,7 +63,8 @@ class DuplicateTag(Rule):
     - one quantity is logged again: after the last window, before the first epoch, at other written-out steps;
     - the step of a loop over batches, steps or environments advances, or a test picks one turn of the loop;
     - the object is a wrapper with an `add_scalar` of its own, which may prefix tags;
-    - two functions log under one tag and no visible caller runs both.
+    - two functions log different values under one tag and no visible caller runs both, or the callers choose between
+      them.
 
     ## References
     - https://docs.pytorch.org/docs/stable/tensorboard.html
