@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import click
 
 from torchlint import baseline as baselines
-from torchlint.catalogue import renderer
 from torchlint.cache import Cache
+from torchlint.catalogue import renderer
 from torchlint.commands.inputs import Inputs, gather, run_config
 from torchlint.commands.options import Options
 from torchlint.commands.output import Output, report_problem, say
@@ -29,6 +29,8 @@ from torchlint.source import SourceError
 from torchlint.tasks import FileResult, Task, open_source
 
 if TYPE_CHECKING:
+    from concurrent.futures import Executor
+
     from torchlint.rules.rule import Rule
 
 FOR_PEOPLE = ("full", "concise")
@@ -125,9 +127,27 @@ def checked(session: Session) -> Iterator[FileResult]:
     """The results of all files, with a progress bar where a terminal waits."""
     with Progress(len(session.tasks), session.options.quiet) as progress:
         store = None if session.options.no_cache else Cache()
-        for result in run(session.tasks, jobs=session.jobs, store=store, progress=progress.advance):
-            progress.pause()
-            yield result
+        with executor(session.options.cluster) as elsewhere:
+            for result in run(
+                session.tasks, jobs=session.jobs, executor=elsewhere, store=store, progress=progress.advance
+            ):
+                progress.pause()
+                yield result
+
+
+@contextlib.contextmanager
+def executor(address: str | None) -> Iterator[Executor | None]:
+    """The cluster at an address, if one is given. Raises ClickException."""
+    if address is None:
+        yield None
+        return
+    from torchlint.cluster import ClusterError, cluster
+
+    try:
+        with cluster(address) as found:
+            yield found
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from None
 
 
 def report(session: Session, results: Iterator[FileResult], fixed: Callable[[], int] = lambda: 0) -> int:

@@ -31,6 +31,7 @@ class Options:
     quiet: bool = False
     exit_zero: bool = False
     jobs: int | None = None
+    cluster: str | None = None
     no_cache: bool = False
     fix: bool = False
     unsafe_fixes: bool | None = None
@@ -106,6 +107,7 @@ def shared(function: F) -> F:
         _flag("-q", "--quiet", help="Show findings and errors only."),
         _flag("--exit-zero", help="Exit 0 even when there are findings."),
         click.option("-j", "--jobs", type=click.IntRange(min=1), metavar="N", help="Worker processes at most."),
+        _path("--cluster", help="Check on the dask cluster whose scheduler is at ADDRESS.", metavar="ADDRESS"),
         _flag("-n", "--no-cache", help="Neither read nor write the cache."),
         click.option(
             "--unsafe-fixes/--no-unsafe-fixes", default=None, help="Apply fixes that may change behaviour too."
