@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 import torch
 import torch.distributed as dist
+from torch.distributed.rendezvous import rendezvous
 
 from torchlint.runtime.devices import resolve
 from torchlint.runtime.errors import UserError
@@ -108,7 +109,11 @@ def joined(device: str) -> Iterator[World]:
     own = resolve(device, int(os.environ.get("LOCAL_RANK", "0")), local_size)
     if own.type != "cpu":
         torch.accelerator.set_device_index(own)
-    dist.init_process_group("nccl" if own.type == "cuda" else "gloo")
+    # After an elastic restart torchrun's store still holds the addresses of the ranks that died.
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    store, rank, size = next(rendezvous("env://"))
+    store = dist.PrefixStore(f"attempt {attempt}", store)  # type: ignore[attr-defined]
+    dist.init_process_group("nccl" if own.type == "cuda" else "gloo", store=store, rank=rank, world_size=size)
     try:
         yield World(dist.get_rank(), dist.get_world_size(), local_size, own)
     finally:
