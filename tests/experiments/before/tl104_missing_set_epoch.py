@@ -11,7 +11,7 @@ def main():
     sampler = DistributedSampler(dataset, num_replicas=2, rank=0, shuffle=True)
     loader = DataLoader(dataset, batch_size=6, sampler=sampler)
     orders = []
-    for epoch in range(3):
+    for epoch in range(3):  # noqa: B007 (what the cure needs)
         for batch in loader:
             orders.append(batch.tolist())
     print(json.dumps({"orders": orders}))
