@@ -36,6 +36,9 @@ def main(argv: list[str]) -> int:
             where = f"rank {rank}: " if rank else ""
             print(f"torchlint: error: {where}{error}", file=sys.stderr)
         return 2
+    except BrokenPipeError:  # the reader, such as `head`, has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
     except OSError as error:  # a full disk, a folder that is gone
         print(f"torchlint: error: {error}", file=sys.stderr)
         return 2

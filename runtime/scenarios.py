@@ -65,14 +65,14 @@ def scenarios(folder: Path) -> list[Scenario]:
     if here.type == "cpu":
         origin = f"saved here, renamed to {ELSEWHERE}"
         retag(on_cpu, elsewhere, ELSEWHERE)
-        torch.save(nn.DataParallel(model).state_dict(), folder / "parallel.pt")
+        save_wrapped(model, folder / "parallel.pt")
         retag(folder / "parallel.pt", wrapped, ELSEWHERE)
         same_device = Scenario("GPU -> GPU", "no accelerator on this machine", None, None)
     else:
         origin = f"saved on {here}"
         moved = copy.deepcopy(model).to(here)
         torch.save(moved.state_dict(), elsewhere)
-        torch.save(nn.DataParallel(moved).state_dict(), wrapped)
+        save_wrapped(moved, wrapped)
         same_device = tried("GPU -> GPU", elsewhere, origin, model, empty().to(here))
     return [
         tried("CPU -> CPU", on_cpu, "saved on the CPU", model, empty()),
@@ -81,6 +81,11 @@ def scenarios(folder: Path) -> list[Scenario]:
         tried("multi-GPU -> single", wrapped, f"DataParallel, {origin}", model, empty().to(here)),
         tried("single -> multi-GPU", elsewhere, origin, model, nn.DataParallel(empty().to(here))),
     ]
+
+
+def save_wrapped(model: nn.Module, path: Path) -> None:
+    """Save the weights the way that this scenario is about."""
+    torch.save(nn.DataParallel(model).state_dict(), path)  # torchlint: ignore[TL502] the prefix is wanted here
 
 
 def empty() -> SmallNet:
