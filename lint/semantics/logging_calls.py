@@ -1,0 +1,151 @@
+"""Calls that log to a summary writer known by its construction, their tag and step, and the life of the writer."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from torchlint.semantics.loops import Varies, varies
+from torchlint.semantics.tree import FUNCTIONS, LOOPS, FunctionNode, walk
+from torchlint.semantics.writers import CLASSES, writer_of
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
+
+Loop = ast.For | ast.AsyncFor | ast.While
+# Families of one value a step, with the position of ``global_step``.
+STEPPED = {"add_scalar": 2, "add_histogram": 2, "add_image": 2, "add_images": 2, "add_figure": 2, "add_text": 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """One ``add_…`` call on a writer that this file or project makes."""
+
+    call: ast.Call
+    method: str
+    made: ast.Call
+    tag: ast.expr | None
+
+
+def logged(program: Program, *methods: str) -> Iterator[Logged]:
+    """The calls of these methods on writers whose construction is known, in source order."""
+    for call in program.tree.calls:
+        if not isinstance(call.func, ast.Attribute) or call.func.attr not in methods:
+            continue
+        writer = writer_of(program, call.func.value)
+        if writer is None or not writer.sure or writer.made is None:
+            continue
+        tag = (
+            call.args[0] if call.args else next((k.value for k in call.keywords if k.arg in ("tag", "main_tag")), None)
+        )
+        yield Logged(call, call.func.attr, writer.made, tag)
+
+
+def step_of(program: Program, found: Logged) -> ast.expr | None:
+    """The step a call gives; None when it gives none. Raises LookupError when that cannot be seen."""
+    given = program.values.argument(found.call, "global_step", STEPPED[found.method])
+    if len(given) != 1 or not isinstance(given[0], ast.expr):
+        if len(given) == 1 and not program.values.has_unpacking(found.call):
+            return None
+        raise LookupError
+    value = given[0]
+    return None if isinstance(value, ast.Constant) and value.value is None else value
+
+
+def loops_since(program: Program, found: Logged) -> list[Loop]:
+    """The loops around a call within its function that do not make the writer anew, innermost first."""
+    around = set(program.tree.ancestors(found.made))
+    return [loop for loop in program.tree.loops(found.call) if loop not in around]
+
+
+def one_series(program: Program, found: Logged, loop: Loop) -> bool:
+    """Whether every turn of the loop logs under the same tag."""
+    return found.tag is not None and varies(program, found.tag, loop) is Varies.NO
+
+
+def counter(loop: Loop) -> str | None:
+    """The name that counts the turns: of ``for i in range(…)`` and ``for i, x in enumerate(…)``."""
+    if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call) or not isinstance(loop.iter.func, ast.Name):
+        return None
+    if loop.iter.func.id == "range" and isinstance(loop.target, ast.Name):
+        return loop.target.id
+    if loop.iter.func.id == "enumerate" and isinstance(loop.target, ast.Tuple):
+        first = loop.target.elts[0]
+        return first.id if isinstance(first, ast.Name) else None
+    return None
+
+
+@dataclass(frozen=True, slots=True)
+class OpenWriter:
+    """A writer bound to a local name that nothing in sight closes; ``home`` is the function, None for the module."""
+
+    made: ast.Call
+    name: str
+    statement: ast.stmt
+    home: FunctionNode | None
+
+
+def open_writers(program: Program) -> Iterator[OpenWriter]:
+    """Writers bound to one local name that is never closed, flushed, or handed to code that may do so."""
+    for call in program.calls_to(*CLASSES):
+        statement = program.tree.statement(call)
+        if not isinstance(statement, ast.Assign) or statement.value is not call or len(statement.targets) != 1:
+            continue
+        target = statement.targets[0]
+        function = program.tree.function(call)
+        if not isinstance(target, ast.Name) or isinstance(function, ast.Lambda):
+            continue
+        owner = program.scopes.owner(target.id, program.scopes.scope_of(target))
+        if (
+            owner is None
+            or len(owner.bindings[target.id]) != 1
+            or any(isinstance(a, LOOPS) for a in _up_to(program, call))
+        ):
+            continue
+        if all(_only_logs(program, use, 2) for use in _uses(program, target.id, owner.node)):
+            yield OpenWriter(call, target.id, statement, function)
+
+
+def _up_to(program: Program, node: ast.AST) -> Iterator[ast.AST]:
+    for ancestor in program.tree.ancestors(node):
+        if isinstance(ancestor, FUNCTIONS):
+            return
+        yield ancestor
+
+
+def _uses(program: Program, name: str, scope: ast.AST) -> Iterator[ast.Name]:
+    for node in walk(scope):
+        if isinstance(node, ast.Name) and node.id == name and isinstance(node.ctx, ast.Load):
+            found = program.scopes.owner(name, program.scopes.scope_of(node))
+            if found is not None and found.node is scope:
+                yield node
+
+
+def _only_logs(program: Program, use: ast.Name, depth: int) -> bool:
+    """Whether a use of a writer leaves it open: a call of an ``add_…`` method, or of a function in reach that only logs."""
+    parent = program.tree.parent(use)
+    if isinstance(parent, ast.Attribute):
+        return parent.attr.startswith("add_") or parent.attr in ("log_dir", "get_logdir")
+    if isinstance(parent, ast.keyword):
+        parent = program.tree.parent(parent)
+    if not isinstance(parent, ast.Call) or parent.func is use or depth == 0:
+        return isinstance(parent, ast.Compare | ast.If)
+    target = program.definition(parent.func)
+    if target is None or not isinstance(target.node, ast.FunctionDef):
+        return False
+    name = _parameter(parent, target.node, use)
+    if name is None:
+        return False
+    return all(_only_logs(target.program, inner, depth - 1) for inner in _uses(target.program, name, target.node))
+
+
+def _parameter(call: ast.Call, function: FunctionNode, use: ast.Name) -> str | None:
+    names = [a.arg for a in (*function.args.posonlyargs, *function.args.args)]
+    for index, argument in enumerate(call.args):
+        if isinstance(argument, ast.Starred):
+            return None
+        if argument is use:
+            return names[index] if index < len(names) else None
+    return next((k.arg for k in call.keywords if k.value is use), None)

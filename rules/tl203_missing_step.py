@@ -1,0 +1,128 @@
+"""TL203 missing-step."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from torchlint.findings import Finding, Fix, Safety, Severity, text
+from torchlint.fixers.arguments import set_keyword
+from torchlint.rules.rule import Rule
+from torchlint.semantics.logging_calls import STEPPED, Logged, counter, logged, loops_since, one_series, step_of
+from torchlint.semantics.loops import Varies, varies
+from torchlint.semantics.program import Program
+
+
+class MissingStep(Rule):
+    """Values are logged in a loop without a step, or with one that starts again.
+
+    ## What it does
+    Reports `add_scalar`, `add_histogram`, `add_image` and the like in a loop without `global_step`, or with the counter of
+    an inner loop that starts again in each turn of the outer one.
+
+    ## Why it matters
+    TensorBoard's default view takes a step that is not larger than the last one for a restart and drops the earlier points:
+    without a step one point is left, with a step that starts again only the last epoch.
+
+    ## Example
+    ```python
+    from torch.utils.tensorboard import SummaryWriter
+
+    def train(step, batches):
+        with SummaryWriter("runs/a") as writer:
+            for i, batch in enumerate(batches):
+                writer.add_scalar("train/loss", step(batch))
+    ```
+
+    ## Use instead
+    ```python
+    from torch.utils.tensorboard import SummaryWriter
+
+    def train(step, batches):
+        with SummaryWriter("runs/a") as writer:
+            for i, batch in enumerate(batches):
+                writer.add_scalar("train/loss", step(batch), global_step=i)
+    ```
+
+    ## Fix safety
+    Passes the counter of the loop when there is exactly one loop and it has one. Unsafe: only the author knows the axis.
+    By hand where loops are nested, and where a step starts again.
+
+    ## Stays quiet when
+    - the call stands outside loops, or its tag differs from turn to turn;
+    - the writer is made in the loop, or is not certainly a `SummaryWriter` (a wrapper may count steps);
+    - the step may advance: it is computed, counted by hand, or carries the outer loop's counter.
+
+    ## References
+    - https://docs.pytorch.org/docs/stable/tensorboard.html
+    """
+
+    code = "TL203"
+    name = "missing-step"
+    severity = Severity.ERROR
+    screen = re.compile(rb"(?s)SummaryWriter.*\.\s*add_|\.\s*add_.*SummaryWriter")
+
+    def check(self, program: Program) -> Iterator[Finding]:
+        for found in logged(program, *STEPPED):
+            loops = loops_since(program, found)
+            if not loops or not one_series(program, found, loops[0]):
+                continue
+            try:
+                step = step_of(program, found)
+            except LookupError:
+                continue
+            if step is None:
+                yield self._without(program, found, loops)
+            elif (
+                isinstance(step, ast.Name)
+                and step.id == counter(loops[0])
+                and _starts_again(program, found, step, loops)
+            ):
+                yield self._again(program, found, step.id)
+
+    def _without(self, program: Program, found: Logged, loops: list[ast.For | ast.AsyncFor | ast.While]) -> Finding:
+        message = text(
+            "`{method}` in a loop has no `global_step`: TensorBoard's default view keeps only the last point",
+            method=found.method,
+        )
+        name = counter(loops[0])
+        if name is None or len(loops) > 1:
+            help = text("pass a `global_step` that grows with every call")
+            fix = Fix(help, Safety.MANUAL, reason=text("no single counter of the loops can be the step"))
+            return self.finding(program, found.call, message, help, fix)
+        help = text("pass `global_step={name}`", name=name)
+        edits = set_keyword(
+            program.source, program.tree, found.call, "global_step", name, position=STEPPED[found.method]
+        )
+        reason = text("only you know what the horizontal axis should count")
+        fix = Fix(help, Safety.UNSAFE if edits else Safety.MANUAL, edits or (), reason)
+        return self.finding(program, found.call, message, help, fix)
+
+    def _again(self, program: Program, found: Logged, name: str) -> Finding:
+        message = text(
+            "the step `{name}` starts again in each turn of the outer loop: TensorBoard's default view then shows only the"
+            " last turn",
+            name=name,
+        )
+        help = text("pass a step that grows over all turns, for example `epoch * len(loader) + {name}`", name=name)
+        fix = Fix(help, Safety.MANUAL, reason=text("only you know how long a turn is"))
+        return self.finding(program, found.call, message, help, fix)
+
+
+def _starts_again(
+    program: Program, found: Logged, step: ast.Name, loops: list[ast.For | ast.AsyncFor | ast.While]
+) -> bool:
+    """Whether the outer loop repeats the same steps under the same tag."""
+    inner, outers = loops[0], loops[1:]
+    if len(outers) != 1 or counter(outers[0]) is None or not isinstance(inner, ast.For):
+        return False
+    assert isinstance(inner.iter, ast.Call)
+    start = inner.iter.args[1:] or [k.value for k in inner.iter.keywords]
+    if any(varies(program, value, outers[0]) is not Varies.NO for value in start):
+        return False
+    if inner.iter.args and isinstance(inner.iter.func, ast.Name) and inner.iter.func.id == "range":
+        if any(varies(program, value, outers[0]) is not Varies.NO for value in inner.iter.args):
+            return False
+    rebound = [b for b in program.scopes.reaching(step) if b.kind != "for"]
+    return not rebound and one_series(program, found, outers[0])
