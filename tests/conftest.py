@@ -7,6 +7,7 @@ import re
 import signal
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # OpenMP threads spin against each other; with several of them a busy machine is an order slower.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
@@ -19,6 +20,10 @@ os.environ["TORCHLINT_LANG"] = "en"
 # A shell that starts the tests in the background makes them, and all they start, deaf to Ctrl-C.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# No test asserts a time, and a busy machine is no failure.
+settings.register_profile("torchlint", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("torchlint")
 
 _MISSING = re.compile(r"could not import|not installed|no module named", re.IGNORECASE)
 _skipped: list[str] = []
