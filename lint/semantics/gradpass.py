@@ -104,7 +104,9 @@ def _may_run_directly(call: ast.Call) -> bool:
         return not _NO_MODEL.search(func.id) and func.id not in _BUILTINS
     return isinstance(func, ast.Attribute) and (
         func.attr == "forward"
-        or (not _NO_MODEL.search(func.attr) and (isinstance(func.value, ast.Name) or bool(MODEL_NAME.search(func.attr))))
+        or (
+            not _NO_MODEL.search(func.attr) and (isinstance(func.value, ast.Name) or bool(MODEL_NAME.search(func.attr)))
+        )
     )
 
 

@@ -21,7 +21,19 @@ from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
-_OUTSIDE = ("torch.", "builtins.", "numpy.", "math.", "os.", "random.", "time.", "copy.", "logging.", "warnings.", "re.")
+_OUTSIDE = (
+    "torch.",
+    "builtins.",
+    "numpy.",
+    "math.",
+    "os.",
+    "random.",
+    "time.",
+    "copy.",
+    "logging.",
+    "warnings.",
+    "re.",
+)
 # Methods of tensors, parameters and optimizers: no network runs when they are called.
 _TENSOR_METHODS = frozenset({
     "abs", "abs_", "add_", "addcdiv_", "addcmul_", "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "bfloat16",

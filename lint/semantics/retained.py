@@ -99,10 +99,9 @@ def _begun_in(program: Program, loop: Loop, target: ast.expr, root: str, kept: a
         isinstance(n, ast.Name) and n.id == root for n in walk(loop.target)
     ):
         return True
-    for node in walk_scope(loop):
-        if _begins(program, node, words, kept) and not _under_condition(program, node, loop):
-            return True
-    return False
+    return any(
+        _begins(program, node, words, kept) and not _under_condition(program, node, loop) for node in walk_scope(loop)
+    )
 
 
 def _begins(program: Program, node: ast.AST, words: set[str], kept: ast.stmt) -> bool:

@@ -61,10 +61,11 @@ class TorchlintServer(LanguageServer):
         if revision is None:
             return None
         notebook = self.workspace.get_notebook_document(notebook_uri=uri)
-        if notebook is None:
-            uris = [uri]
-        else:
-            uris = [cell.document for cell in notebook.cells if cell.kind == types.NotebookCellKind.Code]
+        uris = (
+            [uri]
+            if notebook is None
+            else [cell.document for cell in notebook.cells if cell.kind == types.NotebookCellKind.Code]
+        )
         documents = [self.workspace.get_text_document(each) for each in uris]
         parts = tuple(Part(each.uri, each.version, each.source, each.language_id) for each in documents)
         path = to_fs_path(uri) if uri.startswith("file:") else None
