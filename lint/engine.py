@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +17,9 @@ from torchlint.source import Source, SourceError
 if TYPE_CHECKING:
     from torchlint.rules.rule import Rule
     from torchlint.semantics.project import Project
+
+
+_DEPTH = 5_000  # 3 MB of stack with Python 3.10, where each call takes some; later versions take none
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,8 @@ def check(
     problems: list[Problem] = []
     for rule in wanted:
         try:
-            findings.extend(rule.check(program))
+            with _deep():
+                findings.extend(rule.check(program))
         except Exception as error:
             what = (
                 "the code is nested too deeply"
@@ -53,6 +60,23 @@ def check(
         findings = [replace(finding, path=source.path) for finding in findings]
     placed = [in_cell(source, finding) for finding in findings]
     return Checked(tuple(sorted(placed, key=lambda finding: finding.sort_key)), tuple(problems))
+
+
+@contextmanager
+def _deep() -> Iterator[None]:
+    """Room for long chains and deep branches, of which every link is a call of Python here.
+
+    Only on the main thread, whose stack is large enough on every system; above it such a file is one clear error.
+    """
+    before = sys.getrecursionlimit()
+    if before >= _DEPTH or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    sys.setrecursionlimit(_DEPTH)
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
 
 
 def in_cell(source: Source, finding: Finding) -> Finding:

@@ -1,0 +1,19 @@
+"""``python -m bench``: each command prints a Markdown table."""
+
+from __future__ import annotations
+
+import click
+
+from bench import accuracy, fuzz, scale, speed
+
+
+@click.group()
+def main() -> None:
+    """Measure torchlint. Compare figures of one run only: machines differ, and so does what else they do."""
+
+
+for command in (speed.speed, scale.scale, accuracy.accuracy, fuzz.fuzz):
+    main.add_command(command)
+
+if __name__ == "__main__":
+    main()
