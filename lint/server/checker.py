@@ -41,6 +41,7 @@ class Checker:
         self._complain = complain
         self._analyses: dict[str, Analysis] = {}
         self._tasks: dict[str, asyncio.Task[Analysis | None]] = {}
+        self._stopped = False
         self._started: dict[str, int] = {}  # the revision a task is working on
         # One thread: the facts about a project are shared between documents.
         self.pool = ThreadPoolExecutor(1, thread_name_prefix="torchlint")
@@ -55,12 +56,18 @@ class Checker:
 
     async def current(self, uri: str) -> Analysis | None:
         """The analysis of the document as it is now; waits for it, without the pause."""
-        snapshot = self._capture(uri)
-        known = self._analyses.get(uri)
-        if snapshot is None or (known is not None and known.snapshot.revision == snapshot.revision):
-            return known
-        under_way = self._tasks.get(uri) if self._started.get(uri) == snapshot.revision else None
-        return await asyncio.shield(under_way or self.schedule(uri, pause=0))
+        while True:
+            snapshot = self._capture(uri)
+            known = self._analyses.get(uri)
+            if snapshot is None or (known is not None and known.snapshot.revision == snapshot.revision):
+                return known
+            under_way = self._tasks.get(uri) if self._started.get(uri) == snapshot.revision else None
+            task = under_way or self.schedule(uri, pause=0)
+            try:
+                return await asyncio.shield(task)
+            except asyncio.CancelledError:
+                if self._stopped or not task.cancelled():
+                    raise  # the request itself is given up; else a newer check has taken the place of this one
 
     async def in_thread(self, work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
         """Run work on an analysis where analyses are made."""
@@ -68,6 +75,7 @@ class Checker:
 
     def stop(self) -> None:
         """End all work."""
+        self._stopped = True
         for uri in list(self._tasks):
             self.cancel(uri)
         self.pool.shutdown(wait=False, cancel_futures=True)
