@@ -5,6 +5,7 @@ Imported only for ``--cluster``; needs the ``cluster`` extra here and torchlint 
 
 from __future__ import annotations
 
+import importlib
 import threading
 from collections.abc import Iterator
 from concurrent.futures import Executor, Future
@@ -27,13 +28,13 @@ class ClusterError(Exception):
 def cluster(address: str, timeout: float = 20.0) -> Iterator[Executor]:
     """An executor on the scheduler at ``address``. Raises ClusterError."""
     try:
-        from distributed import Client
+        distributed: Any = importlib.import_module("distributed")  # untyped, and not installed where types are checked
     except ImportError:
         raise ClusterError(
             "--cluster needs dask.distributed; install it with: pip install 'torchlint[cluster]'"
         ) from None
     try:
-        client = Client(address, timeout=timeout, set_as_default=False)
+        client = distributed.Client(address, timeout=timeout, set_as_default=False)
     except (OSError, ValueError) as error:  # TimeoutError is an OSError
         raise ClusterError(f"no scheduler answers at {address} ({error}); start one with: dask scheduler") from None
     try:

@@ -100,7 +100,9 @@ def _convert(program: Program, found: Logged, image: ast.expr) -> Fix:
         return Fix(
             title, Safety.MANUAL, reason=text("it comes from another function, where it may be converted once for all")
         )
-    edits = (Edit(program.start(image), program.end(image), f"cv2.cvtColor({shown}, cv2.COLOR_BGR2RGB)"),)
+    edits: tuple[Edit, ...] = (
+        Edit(program.start(image), program.end(image), f"cv2.cvtColor({shown}, cv2.COLOR_BGR2RGB)"),
+    )
     layout = program.values.argument(found.call, "dataformats", 4)
     if layout == (ABSENT,):
         stated = add_keyword(program.source, program.tree, found.call, "dataformats", '"HWC"')
