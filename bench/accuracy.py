@@ -42,7 +42,9 @@ def _cuda(text: str) -> Iterator[Planted]:
 def _eval(text: str) -> Iterator[Planted]:
     """An ``eval()`` before a stretch without gradients goes."""
     for match in re.finditer(r"^[ \t]*\w+\.eval\(\)[ \t]*\n", text, re.MULTILINE):
-        region = re.compile(r"^[ \t]*with torch\.(?:no_grad|inference_mode)\(\):", re.MULTILINE).search(text, match.end())
+        region = re.compile(r"^[ \t]*with torch\.(?:no_grad|inference_mode)\(\):", re.MULTILINE).search(
+            text, match.end()
+        )
         if region is not None and text.count("\n", match.end(), region.start()) < 15:
             yield "TL301", text[: match.start()] + text[match.end() :]
 

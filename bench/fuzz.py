@@ -13,7 +13,22 @@ from torchlint.engine import check
 from torchlint.rules.rule import builtin_rules
 from torchlint.source import SourceError, read_source
 
-_WORDS = [b"eval", b"train", b"torch", b"(", b")", b":", b"\n", b"    ", b"with", b"for", b"0", b"None", b"lambda", b"**"]
+_WORDS = [
+    b"eval",
+    b"train",
+    b"torch",
+    b"(",
+    b")",
+    b":",
+    b"\n",
+    b"    ",
+    b"with",
+    b"for",
+    b"0",
+    b"None",
+    b"lambda",
+    b"**",
+]
 
 
 def mutate(raw: bytes, chance: random.Random) -> bytes:
