@@ -73,13 +73,13 @@ def fuzz(folder: Path, seconds: float, seed: int) -> None:
         started = time.process_time()
         try:
             checked = check(read_source(str(path), raw), rules)
-            internal = [problem for problem in checked.problems if "internal error" in problem.message]
+            internal = [str(problem) for problem in checked.problems if "internal error" in problem.message]
             parsed += not checked.problems
         except SourceError:
             internal = []
         except Exception:
             traceback.print_exc()
-            internal = [None]
+            internal = ["it raised"]
         slowest = max(slowest, (time.process_time() - started, str(path)))
         if internal:
             failed += 1
