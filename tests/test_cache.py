@@ -81,9 +81,9 @@ def test_bytes_rules_settings_and_tool_are_part_of_the_key(monkeypatch: pytest.M
     assert hits("a.py")
     assert not hits("a.py", Plan(PLAN.rules[:-1]))
     assert not hits("a.py", Plan(PLAN.rules, Settings(num_workers=3)))
-    monkeypatch.setattr(caching, "_tool", lambda: "another")
-    assert not hits("a.py")
-    monkeypatch.undo()
+    with monkeypatch.context() as other:
+        other.setattr(caching, "_tool", lambda: "another")
+        assert not hits("a.py")
     Path("a.py").write_text(LOAD + "\n")
     assert not hits("a.py")
 
