@@ -145,6 +145,7 @@ def killed(results: Sequence[FileResult]) -> list[str]:
 
 @pytest.mark.skipif(not hasattr(signal, "SIGKILL"), reason="the system has no such signal")
 def test_a_killed_worker_is_an_error_that_costs_one_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent.parent))  # a fresh process imports the rule from here
     monkeypatch.setenv("TORCHLINT_TEST_PARENT", str(os.getpid()))
     given = tasks(9, Plan((Killer,)))
     results = list(in_processes(given, [100_000] * 9, 2))
