@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.semantics import classes, layers
 from torchlint.semantics.calls import FORWARD_METHODS
-from torchlint.semantics.flow import Event, Region
+from torchlint.semantics.frames import Event, Region
 from torchlint.semantics.gradients import FLAG, Gradient, flag_argument, switch
 from torchlint.semantics.layers import Dependence
 from torchlint.semantics.modes import Mode, Obj, Status

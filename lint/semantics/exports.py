@@ -13,7 +13,7 @@ from torchlint.semantics.modes import Mode
 from torchlint.semantics.values import ABSENT
 
 if TYPE_CHECKING:
-    from torchlint.semantics.flow import Event
+    from torchlint.semantics.frames import Event
     from torchlint.semantics.program import Program
 
 TRACE, EXPORT, ONNX = "torch.jit.trace", "torch.export.export", "torch.onnx.export"

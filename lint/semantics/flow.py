@@ -8,18 +8,18 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from torchlint.semantics import classes
-from torchlint.semantics.calls import Caller
+from torchlint.semantics.calls import Calls
+from torchlint.semantics.conditions import condition_text
+from torchlint.semantics.frames import Event, Frame, Region
 from torchlint.semantics.gradients import Gradient, decorator_switch, switch
 from torchlint.semantics.modes import (
     NOTHING,
     Const,
     Func,
-    Linked,
     Mode,
     Obj,
     Objs,
@@ -27,7 +27,6 @@ from torchlint.semantics.modes import (
     State,
     Status,
     Value,
-    join_values,
     make,
     objects,
 )
@@ -39,58 +38,10 @@ if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
 _BUDGET = 8_000  # statements followed per file; beyond it the rest is left unseen
-_DEPTH = 7
 _PASSES = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
-    """A stretch that runs without gradients: the ``with`` statement or the decorator that makes it so."""
-
-    program: Program
-    node: ast.With | ast.AsyncWith | ast.expr
-    gradient: Gradient
-    function: FunctionNode | None
-
-    def __hash__(self) -> int:
-        return hash(id(self.node))
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Region) and self.node is other.node
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """Something a rule may ask about. ``kind`` is forward, backward, step or export.
-
-    ``receivers`` are the models concerned with their mode at that moment; ``modes`` the mode of every model then.
-    """
-
-    kind: str
-    program: Program
-    node: ast.Call
-    region: Region | None
-    receivers: tuple[tuple[Obj, Status], ...]
-    modes: dict[Obj, Status]
-    frames: tuple[ast.AST, ...]
-
-
-@dataclass(slots=True)
-class Frame:
-    """One function (or the module) being followed."""
-
-    program: Program
-    node: ast.AST
-    regions: tuple[Region, ...]
-    stack: tuple[ast.AST, ...]
-    returns: list[tuple[State, Value]] = field(default_factory=list)
-    breaks: list[State] = field(default_factory=list)
-    continues: list[State] = field(default_factory=list)
-    on_yield: Callable[[State], State | None] | None = None
-    site: Obj | None = None  # the call through which the function was entered: one object for each, not one for all
-
-
-class Flow(Caller):
+class Flow(Calls):
     """The mode analysis of one file. ``events`` is complete after construction."""
 
     def __init__(self, program: Program) -> None:
@@ -99,7 +50,7 @@ class Flow(Caller):
         self.evidence: dict[Obj, set[str]] = {}
         self.followed: set[ast.AST] = set()
         self._left = _BUDGET
-        self._owners: dict[ast.Name, object] = {}
+        self._owners: dict[ast.Name, Scope | None] = {}
         self._run()
 
     # -- roots ----------------------------------------------------------------------------------------------------------
@@ -228,7 +179,7 @@ class Flow(Caller):
         second = self.block(node.orelse, other, frame)
         if first is None or second is None:
             return first or second
-        return self.join(first, second, _condition(node.test))
+        return self.join(first, second, condition_text(node.test))
 
     def _for(self, node: ast.For | ast.AsyncFor, state: State, frame: Frame) -> State | None:
         source = self.evaluate(node.iter, state, frame)
@@ -380,90 +331,7 @@ class Flow(Caller):
 
     # -- joining --------------------------------------------------------------------------------------------------------
 
-    def join_all(self, states: list[State]) -> State | None:
-        """One state for several paths that meet; None when there is none."""
-        if not states:
-            return None
-        first, *rest = states
-        for other in rest:
-            first = self.join(first, other)
-        return first
-
-    def join(self, first: State, second: State, condition: str | None = None) -> State:
-        """Two paths meet; with a condition, modes that differ are remembered with the branch they belong to."""
-        if first.variables is not second.variables:
-            first.variables = _join_variables(first.variables, second.variables)
-        if first.attributes is not second.attributes:
-            attributes = dict(first.attributes)
-            for attr, value in second.attributes.items():
-                known = attributes.get(attr)
-                attributes[attr] = value if known is None else join_values(known, value)
-            first.attributes = attributes
-        if first.modes is not second.modes:
-            self._join_modes(first, second, condition)
-        elif first.linked is not second.linked:
-            first.linked = {k: v for k, v in first.linked.items() if k in second.linked}
-        return first
-
-    def _join_modes(self, first: State, second: State, condition: str | None) -> None:
-        links = {k: v for k, v in first.linked.items() if k in second.linked}
-        modes = dict(first.modes)
-        for obj in (*first.modes, *(o for o in second.modes if o not in first.modes)):
-            one, two = self._one_sided(obj, first, second)
-            if one == two:
-                modes[obj] = one
-                continue
-            joined = one | two
-            if condition is not None:
-                links[condition, obj] = Linked(one, two, joined)
-            modes[obj] = joined
-        first.modes, first.linked = modes, links
-
-    def _one_sided(self, obj: Obj, first: State, second: State) -> tuple[Status, Status]:
-        one, two = first.modes.get(obj), second.modes.get(obj)
-        if one is None:
-            one = two if obj.kind in ("new", "copy") and two is not None else self.status(obj, first)
-        if two is None:
-            two = one if obj.kind in ("new", "copy") else self.status(obj, second)
-        return one, two
-
     # -- conditions -----------------------------------------------------------------------------------------------------
-
-    def refine(self, state: State, test: ast.expr, outcome: bool, frame: Frame) -> None:
-        """Use what a branch tells: ``if model.training``, and conditions that decided a mode before."""
-        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
-            test, outcome = test.operand, not outcome
-        if isinstance(test, ast.Attribute) and test.attr == "training":
-            for obj in objects(self.evaluate(test.value, state, frame)):
-                state.turn(obj, Status(Mode.TRAIN if outcome else Mode.EVAL, self.status(obj, state).sources))
-        if (
-            isinstance(test, ast.Call)
-            and isinstance(test.func, ast.Name)
-            and test.func.id == "isinstance"
-            and len(test.args) == 2
-            and not outcome
-            and frame.program.names.matches(test.args[1], "torch.nn.Module")
-        ):
-            self.assign(test.args[0], NOTHING, state, frame)
-            return
-        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And) and outcome:
-            for value in test.values:
-                self.refine(state, value, True, frame)
-            return
-        text = _condition(test)
-        if text is None:
-            return
-        text, outcome = _positive(text, outcome)
-        left = text.partition(" == ")[0]
-        for (known, obj), link in state.linked.items():
-            wanted: bool | None = None
-            name, positive = _positive(known, True)
-            if name == text:
-                wanted = outcome is positive
-            elif outcome and " == " in name and name.partition(" == ")[0] == left and " == " in text:
-                wanted = not positive  # another constant than the one that decided
-            if wanted is not None and state.modes.get(obj) == link.joined:
-                state.turn(obj, link.when_true if wanted else link.when_false)
 
     def assign(self, target: ast.expr, value: Value, state: State, frame: Frame) -> None:
         """Bind a target."""
@@ -510,47 +378,6 @@ class Flow(Caller):
 
 def _order(obj: Obj) -> tuple[str, str, int, int]:
     return obj.kind, obj.name, getattr(obj.node, "lineno", 0), getattr(obj.node, "col_offset", 0)
-
-
-def _join_variables(
-    first: dict[Scope, dict[str, Value]], second: dict[Scope, dict[str, Value]]
-) -> dict[Scope, dict[str, Value]]:
-    joined = dict(first)
-    for scope, theirs in second.items():
-        mine = joined.get(scope)
-        if mine is theirs:
-            continue
-        if mine is None:
-            joined[scope] = theirs
-            continue
-        both = dict(mine)
-        for name, value in theirs.items():
-            known = both.get(name)
-            both[name] = value if known is None else join_values(known, value)
-        joined[scope] = both
-    return joined
-
-
-def _condition(test: ast.expr) -> str | None:
-    """The text of a condition simple enough to be met again; None otherwise."""
-    inner = test.operand if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not) else test
-    if isinstance(inner, ast.Name | ast.Attribute) or (
-        isinstance(inner, ast.Compare)
-        and len(inner.ops) == 1
-        and isinstance(inner.ops[0], ast.Eq | ast.NotEq | ast.Is | ast.IsNot)
-    ):
-        return ast.unparse(test)
-    return None
-
-
-def _positive(text: str, outcome: bool) -> tuple[str, bool]:
-    """A condition without its negation."""
-    if text.startswith("not "):
-        text, outcome = text[4:], not outcome
-    for negative, positive in ((" != ", " == "), (" is not ", " is ")):
-        if negative in text:
-            return text.replace(negative, positive), not outcome
-    return text, outcome
 
 
 def _called_names(program: Program) -> set[str]:

@@ -14,7 +14,7 @@ from torchlint.semantics.backward import backwards
 from torchlint.semantics.callers import call_sites, callee
 from torchlint.semantics.classes import self_name
 from torchlint.semantics.evalmode import VALIDATION, callers, is_module
-from torchlint.semantics.flow import Event
+from torchlint.semantics.frames import Event
 from torchlint.semantics.gradients import FLAG, switch
 from torchlint.semantics.layers import is_framework_class
 from torchlint.semantics.modes import Mode
