@@ -12,7 +12,6 @@ from torchlint.findings import Finding
 from torchlint.source import Source
 
 MENTIONED = re.compile(r"noqa|torchlint\s*:", re.IGNORECASE)
-MENTIONED_BYTES = re.compile(rb"noqa|torchlint\s*:", re.IGNORECASE)
 _CODE = r"[A-Z]+[0-9]+(?!\w)"
 _NOQA = re.compile(
     rf"#\s*(?P<word>noqa)(?![\w-])(?:\s*:\s*(?P<codes>{_CODE}(?:(?:\s*,\s*|\s+){_CODE})*)|(?P<bare>\s*:))?",

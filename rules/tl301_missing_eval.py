@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
 from torchlint.fixers.mode_switches import follow_flag, switch_for_inference, switch_modes
 from torchlint.rules.rule import Rule
-from torchlint.semantics.evalmode import Exposure, exposures, feeds_backward, gradient_flag, trains
-from torchlint.semantics.layers import Dependence
+from torchlint.semantics.evalmode import Exposure, exposures, gradient_flag, trains
 from torchlint.semantics.program import Program
+from torchlint.semantics.torch_layers import Dependence
+from torchlint.semantics.wanted import feeds_backward
 
 
 class MissingEval(Rule):

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from torchlint.semantics.bindings import Binding
 from torchlint.semantics.branches import exclusive
 from torchlint.semantics.callers import callee
 from torchlint.semantics.classes import definition
-from torchlint.semantics.scopes import Binding
-from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk_scope
+from torchlint.semantics.tree import FUNCTIONS, FunctionNode, last_name, walk_scope
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
@@ -64,7 +64,7 @@ def _backward(program: Program, call: ast.Call) -> Backward | None:
     func = call.func
     if not isinstance(func, ast.Attribute) or func.attr not in ("backward", "manual_backward"):
         return None
-    holder = func.value.attr if isinstance(func.value, ast.Attribute) else getattr(func.value, "id", "")
+    holder = last_name(func.value)
     retained = any(k.arg in ("retain_graph", "create_graph") and not _is_false(k.value) for k in call.keywords)
     if call.args and (func.attr == "manual_backward" or _ENGINE.search(holder)):
         return None if isinstance(call.args[0], ast.Starred) else Backward(call, call.args[0], retained)
@@ -85,7 +85,7 @@ def _started(program: Program, expr: ast.expr) -> ast.expr:
         bindings = program.scopes.reaching(expr)
         if len(bindings) == 1 and bindings[0].kind == "with" and isinstance(bindings[0].value, ast.Call):
             made = bindings[0].value
-            name = made.func.attr if isinstance(made.func, ast.Attribute) else getattr(made.func, "id", "")
+            name = last_name(made.func)
             if name == "scale_loss" and made.args:
                 return made.args[0]
     return expr

@@ -14,7 +14,7 @@ from torchlint.semantics.devices import place
 from torchlint.semantics.loaders import is_loader_class
 from torchlint.semantics.moves import cuda_calls, is_accelerator, moved_to
 from torchlint.semantics.project import Definition
-from torchlint.semantics.tree import FUNCTIONS, walk
+from torchlint.semantics.tree import FUNCTIONS, last_name, walk
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
@@ -166,7 +166,7 @@ def _entries(program: Program, iterable: ast.expr) -> tuple[frozenset[ast.Call],
 
 
 def _callee(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return last_name(call.func)
 
 
 def loaders_of(program: Program, expr: ast.expr, depth: int = 6) -> frozenset[ast.Call]:

@@ -6,7 +6,7 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torchlint.semantics.scopes import terminates
+from torchlint.semantics.bindings import terminates
 from torchlint.semantics.tree import LOOPS, SCOPES
 from torchlint.semantics.values import Known
 

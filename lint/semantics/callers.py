@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from torchlint.semantics.classes import definition, method, self_name
 from torchlint.semantics.project import Definition
-from torchlint.semantics.tree import FUNCTIONS, FunctionNode
+from torchlint.semantics.tree import FUNCTIONS, FunctionNode, last_name
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
     from torchlint.semantics.project import Project
 
 _MOST_FILES = 40
+_MOST_FOLLOWED = 6  # files that are followed as a whole are dear
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,7 +143,7 @@ def _direct(program: Program) -> dict[ast.AST, list[tuple[ast.Call, ast.AST]]]:
         own = {function.name for function in program.tree.functions}
         for call in program.tree.calls:
             func = call.func
-            name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+            name = last_name(func)
             if name not in own:
                 continue
             target = callee(program, call)
@@ -150,3 +151,24 @@ def _direct(program: Program) -> dict[ast.AST, list[tuple[ast.Call, ast.AST]]]:
                 found.setdefault(program.tree.function(call) or program.module, []).append((call, target.node))
         memo[program.module] = found
     return memo[program.module]
+
+
+def files_calling(program: Program, name: str, wanted: ast.AST) -> list[Program]:
+    """Other files of the project with a call that certainly means the function or class ``wanted`` of this one."""
+    project = program.project
+    if project is None:
+        return []
+    memo: dict[ast.AST, list[Program]] = program.memo("callers.files")
+    if wanted not in memo:
+        memo[wanted] = []
+        for other in project.mentions(name, program.source.path):
+            if any(last_name(call.func) == name and _means_that(other, call.func, wanted) for call in other.tree.calls):
+                memo[wanted].append(other)
+                if len(memo[wanted]) == _MOST_FOLLOWED:
+                    break
+    return memo[wanted]
+
+
+def _means_that(program: Program, func: ast.expr, wanted: ast.AST) -> bool:
+    found = program.definition(func)
+    return found is not None and found.node is wanted

@@ -6,9 +6,9 @@ import abc
 import ast
 from typing import TYPE_CHECKING
 
+from torchlint.semantics.bindings import Scope
 from torchlint.semantics.joins import Joins
 from torchlint.semantics.modes import NOTHING, Const, Mode, State, Status, Value, objects
-from torchlint.semantics.scopes import Scope
 
 if TYPE_CHECKING:
     from torchlint.semantics.frames import Frame

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torchlint.semantics.loaders import Loader, loaders
+from torchlint.semantics.tree import last_name
 from torchlint.semantics.values import ABSENT, Known
 
 if TYPE_CHECKING:
@@ -107,5 +108,5 @@ def _is_validation(program: Program, call: ast.Call) -> bool:
     if not isinstance(parent, ast.Assign) or len(parent.targets) != 1:
         return False
     target = parent.targets[0]
-    name = target.id if isinstance(target, ast.Name) else target.attr if isinstance(target, ast.Attribute) else ""
+    name = last_name(target)
     return _VALIDATION.search(name) is not None and "train" not in name.lower()

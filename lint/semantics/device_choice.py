@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from torchlint.semantics.bindings import Scope
 from torchlint.semantics.classes import attribute_values, lineage, method, outside_bases, self_name
 from torchlint.semantics.devices import Place, named, place, place_of_name
 from torchlint.semantics.moves import is_accelerator, moves, sets_current_device
 from torchlint.semantics.project import Definition
-from torchlint.semantics.scopes import Scope
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
 
 if TYPE_CHECKING:

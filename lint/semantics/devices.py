@@ -8,8 +8,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torchlint.semantics.scopes import Binding
-from torchlint.semantics.tree import FUNCTIONS
+from torchlint.semantics.bindings import Binding
+from torchlint.semantics.tree import FUNCTIONS, last_name
 from torchlint.semantics.values import Known
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ def _call(program: Program, call: ast.Call, depth: int) -> Place:
         if isinstance(text, str) and _KINDS.match(text):
             return Place(device=True, index=ast.dump(call.args[0]) if len(call.args) == 1 else None)
         return NO
-    callee = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    callee = last_name(call.func)
     if re.search(r"(?:^|_)(?:device|gpu)$", callee, re.I) and not _NO_MAKER.match(callee):
         return SOME
     return NO
@@ -224,7 +224,7 @@ def _follows(value: ast.expr) -> bool:
     if not isinstance(value, ast.Attribute) or value.attr != "device":
         return False
     base = value.value
-    name = base.id if isinstance(base, ast.Name) else base.attr if isinstance(base, ast.Attribute) else ""
+    name = last_name(base)
     return not isinstance(base, ast.Call) and _NETWORK.match(name) is None
 
 
@@ -310,7 +310,7 @@ def _subscript(program: Program, expr: ast.Subscript) -> Place:
     if isinstance(key, Known) and isinstance(key.value, str):
         return named(key.value)
     base = expr.value
-    name = base.id if isinstance(base, ast.Name) else base.attr if isinstance(base, ast.Attribute) else ""
+    name = last_name(base)
     if re.fullmatch(r"(?:.*_)?(?:devices|gpus|device_ids|gpu_ids)", name, re.I):
         return Place(device=True, number=True)
     return NO

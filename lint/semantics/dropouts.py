@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.semantics.branches import guards
 from torchlint.semantics.classes import self_name
-from torchlint.semantics.layers import is_module_class
+from torchlint.semantics.module_classes import is_module_class
 from torchlint.semantics.project import Definition
 from torchlint.semantics.tree import FUNCTIONS
 from torchlint.semantics.values import ABSENT, Known

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torchlint.semantics.evalmode import dependence, is_module
-from torchlint.semantics.layers import Dependence
 from torchlint.semantics.modes import Mode
+from torchlint.semantics.receivers import dependence, is_module
+from torchlint.semantics.torch_layers import Dependence
 from torchlint.semantics.values import ABSENT
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from torchlint.semantics import classes
+from torchlint.semantics.bindings import Scope
 from torchlint.semantics.conditions import Conditions
 from torchlint.semantics.modes import (
     NOTHING,
@@ -23,7 +24,6 @@ from torchlint.semantics.modes import (
     make,
     objects,
 )
-from torchlint.semantics.scopes import Scope
 from torchlint.semantics.tree import COMPREHENSIONS, FUNCTIONS, children
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from torchlint.semantics import classes
+from torchlint.semantics.bindings import Scope
 from torchlint.semantics.calls import Calls
 from torchlint.semantics.conditions import condition_text
 from torchlint.semantics.frames import Event, Frame, Region
@@ -31,7 +32,6 @@ from torchlint.semantics.modes import (
     objects,
 )
 from torchlint.semantics.project import Definition
-from torchlint.semantics.scopes import Scope
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import abc
 import ast
 from collections.abc import Callable
 
-from torchlint.semantics import classes, layers
+from torchlint.semantics import classes, module_classes
 from torchlint.semantics.expressions import Expressions
 from torchlint.semantics.frames import DEEPEST, Frame, Region
 from torchlint.semantics.modes import NOTHING, Const, Func, Mode, Objs, State, Status, Value, join_values, make, objects
@@ -161,7 +161,11 @@ class Following(Expressions):
             self.follow(Func(constructor.program, constructor.node, frozenset({made})), node, state, frame)
         else:
             self._arguments(node, state, frame)
-        if constructor is not None and self.status(made, state).mode is Mode.FRESH and layers.is_module_class(target):
+        if (
+            constructor is not None
+            and self.status(made, state).mode is Mode.FRESH
+            and module_classes.is_module_class(target)
+        ):
             if evals(constructor):
                 state.turn(made, Status(Mode.OPAQUE))  # it evals something it holds, by ways that are not followed
         return frozenset({made})
@@ -170,7 +174,7 @@ class Following(Expressions):
         self, target: Definition, constructor: Definition, node: ast.Call, state: State, frame: Frame
     ) -> bool:
         """Whether making an object may matter for modes: not when a network only makes its own layers."""
-        if layers.is_module_class(target):
+        if module_classes.is_module_class(target):
             return speaks_of_modes(constructor) or self._given_network(node, state, frame)
         return target.program is self.program or worth_following(constructor) or self._given_network(node, state, frame)
 

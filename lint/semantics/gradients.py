@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 OFF = ("torch.no_grad", "torch.inference_mode")
 FLAG = "torch.set_grad_enabled"
-SWITCHES = (*OFF, FLAG)
 
 
 class Gradient(enum.Enum):

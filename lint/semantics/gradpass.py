@@ -11,15 +11,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torchlint.semantics.backward import backwards
-from torchlint.semantics.callers import call_sites, callee
+from torchlint.semantics.callers import call_sites, callee, files_calling
 from torchlint.semantics.classes import self_name
-from torchlint.semantics.evalmode import VALIDATION, callers, is_module
+from torchlint.semantics.evalmode import VALIDATION
 from torchlint.semantics.frames import Event
 from torchlint.semantics.gradients import FLAG, switch
-from torchlint.semantics.layers import is_framework_class
 from torchlint.semantics.modes import Mode
+from torchlint.semantics.module_classes import is_framework_class
 from torchlint.semantics.project import Definition
-from torchlint.semantics.tree import FUNCTIONS, walk, walk_scope
+from torchlint.semantics.receivers import is_module
+from torchlint.semantics.tree import FUNCTIONS, last_name, walk, walk_scope
 
 if TYPE_CHECKING:
     from torchlint.semantics.loops import Loop
@@ -154,7 +155,7 @@ def _source_words(iterable: ast.expr) -> list[str]:
     """The names an iterable is made of, without what only wraps it: ``enumerate(tqdm(test_loader))``."""
     found: list[str] = []
     for node in walk(iterable):
-        word = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+        word = last_name(node)
         if word and word not in _WRAPPERS and word not in ("range", "len"):
             found.append(word)
     plain = isinstance(iterable, ast.Call) and isinstance(iterable.func, ast.Name) and iterable.func.id == "range"
@@ -190,7 +191,7 @@ def _wants(program: Program, node: ast.AST, depth: int) -> bool:
         return node.arg == "requires_grad" and not (isinstance(node.value, ast.Constant) and node.value.value is False)
     if not isinstance(node, ast.Call):
         return False
-    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    name = last_name(node.func)
     if _ATTACK.search(name) or (name == "train" and not node.args):
         return True
     target = callee(program, node) if depth else None
@@ -313,4 +314,4 @@ def _from_other_files(program: Program, node: ast.Call) -> list[Event]:
     owner = program.tree.class_of(entry)
     wanted: ast.AST = owner if owner is not None else entry
     name = owner.name if owner is not None else entry.name
-    return [e for other in callers(program, name, wanted) for e in other.flow.events if e.node is node]
+    return [e for other in files_calling(program, name, wanted) for e in other.flow.events if e.node is node]

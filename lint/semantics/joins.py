@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from torchlint.semantics.bindings import Scope
 from torchlint.semantics.modes import Linked, Obj, State, Status, Value, join_values
 from torchlint.semantics.objects import Objects
-from torchlint.semantics.scopes import Scope
 
 
 class Joins(Objects):

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torchlint.semantics.scopes import Binding, terminates
+from torchlint.semantics.bindings import Binding, terminates
 from torchlint.semantics.training import trains
-from torchlint.semantics.tree import FUNCTIONS, LOOPS, walk
+from torchlint.semantics.tree import FUNCTIONS, LOOPS, last_name, walk
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
@@ -82,7 +82,7 @@ def _is_model(program: Program, expr: ast.expr) -> bool:
     root = expr
     while isinstance(root, ast.Subscript):
         root = root.value
-    name = root.attr if isinstance(root, ast.Attribute) else root.id if isinstance(root, ast.Name) else ""
+    name = last_name(root)
     if not name or _NO_MODEL.search(name) or name == "super":
         return False
     values = program.values.alternatives(root) if isinstance(root, ast.Name) else ()

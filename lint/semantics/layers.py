@@ -6,42 +6,29 @@ The table of layers follows PyTorch's own modules (measured: outputs and buffers
 from __future__ import annotations
 
 import ast
-import enum
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from torchlint.semantics import classes
+from torchlint.semantics.module_classes import FRAMEWORK_BASES, LIBRARIES
 from torchlint.semantics.project import Definition
+from torchlint.semantics.torch_layers import (
+    BATCH_NORM,
+    DEPENDS,
+    DROPOUT,
+    INDEPENDENT,
+    UNSEEN,
+    Dependence,
+    single_constant,
+    torch_layer,
+)
 from torchlint.semantics.tree import FUNCTIONS, walk
-from torchlint.semantics.values import ABSENT, UNKNOWN, Known, Possible
+from torchlint.semantics.values import ABSENT, Possible
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
 
-class Dependence(enum.IntEnum):
-    """What is known of a network's layers; ordered so that ``max`` combines the parts of one network."""
-
-    INDEPENDENT = 0  # every layer is visible and none depends on the mode
-    UNKNOWN = 1
-    DEPENDS = 2
-
-
-INDEPENDENT, UNSEEN, DEPENDS = Dependence.INDEPENDENT, Dependence.UNKNOWN, Dependence.DEPENDS
-
-MODULE = "torch.nn.Module"
-MODULE_BASES = frozenset({
-    MODULE, "torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict", "torch.jit.ScriptModule",
-})  # fmt: skip
-FRAMEWORK_BASES = (
-    "pytorch_lightning", "lightning", "lightning_fabric", "pl", "transformers", "diffusers", "fastai", "sentence_transformers",
-)  # fmt: skip
-_DROPOUT = re.compile(r"(Feature)?(Alpha)?Dropout[123]?d?$|RReLU$|StochasticDepth$|DropPath$|DropBlock\w*$")
-_BATCH_NORM = re.compile(r"(Lazy|Sync)?BatchNorm([123]d)?$")
-_INSTANCE_NORM = re.compile(r"(Lazy)?InstanceNorm[123]d$")
-_RECURRENT = re.compile(r"(LSTM|GRU|RNN)$")
-_TRANSFORMER = re.compile(r"Transformer((En|De)coder)?(Layer)?$")
 _WRAPPERS = frozenset({
     "torch.nn.DataParallel", "torch.nn.parallel.DistributedDataParallel", "torch.compile", "copy.deepcopy", "copy.copy",
     "torch.nn.SyncBatchNorm.convert_sync_batchnorm", "torch.jit.script", "torch.nn.utils.weight_norm",
@@ -53,13 +40,6 @@ _CHAIN = frozenset({
     "to", "cuda", "cpu", "eval", "train", "float", "double", "half", "bfloat16", "type", "apply", "requires_grad_",
     "share_memory", "to_empty", "xpu", "compile",
 })  # fmt: skip
-_LIBRARY_DEPENDS = (
-    "torchvision.models",
-    "timm",
-    "segmentation_models_pytorch",
-    "pretrainedmodels",
-    "efficientnet_pytorch",
-)
 # Packages whose classes are no layers.
 _NO_LAYERS = frozenset({
     "builtins", "numpy", "math", "os", "copy", "collections", "functools", "itertools", "typing", "random", "time", "logging",
@@ -196,9 +176,9 @@ def _of_named(program: Program, call: ast.Call, name: str, depth: int) -> Depend
     if name.startswith(("torchvision.transforms", "torchvision.datasets", "torchvision.utils", "torchvision.io")):
         return INDEPENDENT
     last = name.rpartition(".")[2]
-    if _DROPOUT.match(last) and "." in name and not name.startswith("."):
+    if DROPOUT.match(last) and "." in name and not name.startswith("."):
         return DEPENDS
-    if any(name == p or name.startswith(p + ".") for p in _LIBRARY_DEPENDS):
+    if any(name == p or name.startswith(p + ".") for p in LIBRARIES):
         return (
             DEPENDS
             if not name.startswith(("timm.data", "timm.utils", "timm.optim", "timm.scheduler", "timm.loss"))
@@ -226,54 +206,15 @@ _BUILTIN_CONSTRUCTORS = frozenset(
 
 
 def _of_layer(program: Program, call: ast.Call, layer: str, depth: int) -> Dependence:
-    values = program.values
+    """The answer for a class of ``torch.nn``: of what containers hold, else of the layer itself."""
     if layer in ("Sequential", "ModuleList", "ModuleDict"):
         if any(k.arg is None for k in call.keywords):
             return UNSEEN
         parts = [*call.args, *(k.value for k in call.keywords)]
         return _all(_element(program, a, depth) for a in parts)
-    if _DROPOUT.match(layer):
-        return _by_rate(program, values.argument(call, "p", 0), DEPENDS)
-    if _BATCH_NORM.match(layer):
-        return _off_when_false(program, values.argument(call, "track_running_stats", 4), DEPENDS)
-    if _INSTANCE_NORM.match(layer):
-        tracked = values.argument(call, "track_running_stats", 4)
-        known = _single(program, tracked)
-        if known is None:
-            return INDEPENDENT if tracked == (ABSENT,) else UNSEEN
-        return DEPENDS if known.value else INDEPENDENT
-    if _RECURRENT.match(layer):
-        return _by_rate(program, values.argument(call, "dropout", 5), INDEPENDENT)
-    if _TRANSFORMER.match(layer):
-        position = {"Transformer": 5, "TransformerEncoderLayer": 3, "TransformerDecoderLayer": 3}.get(layer)
-        if position is None:
-            return _all(of_expression(program, a, depth - 1) for a in call.args[:1])
-        return _by_rate(program, values.argument(call, "dropout", position), DEPENDS)
-    if layer == "MultiheadAttention":
-        return _by_rate(program, values.argument(call, "dropout", 2), INDEPENDENT)
-    return INDEPENDENT
-
-
-def _single(program: Program, values: tuple[Possible, ...]) -> Known | None:
-    if len(values) != 1 or values[0] is ABSENT or values[0] is UNKNOWN:
-        return None
-    known = program.values.constant(values[0])
-    return known if isinstance(known, Known) else None
-
-
-def _by_rate(program: Program, values: tuple[Possible, ...], default: Dependence) -> Dependence:
-    """A layer that depends on the mode exactly when its drop rate is not 0; a rate that is not a constant is taken as one."""
-    if values == (ABSENT,):
-        return default
-    known = _single(program, values)
-    if known is None:
-        return DEPENDS if default is DEPENDS else UNSEEN
-    return INDEPENDENT if known.value in (0, 0.0, False) else DEPENDS
-
-
-def _off_when_false(program: Program, values: tuple[Possible, ...], default: Dependence) -> Dependence:
-    known = _single(program, values)
-    return INDEPENDENT if known is not None and known.value is False else default
+    if layer in ("TransformerEncoder", "TransformerDecoder"):
+        return _all(of_expression(program, a, depth - 1) for a in call.args[:1])
+    return torch_layer(program, call, layer)
 
 
 def of_function(target: Definition, depth: int = 12) -> Dependence:
@@ -312,10 +253,10 @@ def _of_bases(target: Definition, depth: int) -> Dependence:
         elif name.startswith(("torch.nn.", "builtins.", "abc.", "typing.")) or name in ("object", "ABC"):
             parts.append(
                 DEPENDS
-                if _DROPOUT.match(name.rpartition(".")[2]) or _BATCH_NORM.match(name.rpartition(".")[2])
+                if DROPOUT.match(name.rpartition(".")[2]) or BATCH_NORM.match(name.rpartition(".")[2])
                 else INDEPENDENT
             )
-        elif name.startswith(_LIBRARY_DEPENDS):
+        elif name.startswith(LIBRARIES):
             parts.append(DEPENDS)
         elif name.startswith(FRAMEWORK_BASES) or name.startswith("torch."):
             parts.append(INDEPENDENT)
@@ -358,7 +299,7 @@ def _inner_call(program: Program, call: ast.Call, depth: int) -> Dependence:
         if name.startswith("torch.nn.functional."):
             if "dropout" in name or name.endswith(("batch_norm", "rrelu")):
                 found = max(found, _functional(program, call))
-        elif name.startswith("torch.nn.") or name.startswith(_LIBRARY_DEPENDS) or name in _SPECTRAL:
+        elif name.startswith("torch.nn.") or name.startswith(LIBRARIES) or name in _SPECTRAL:
             layer = _of_named(program, call, name, depth)
             if layer is DEPENDS:
                 found = DEPENDS
@@ -391,7 +332,7 @@ def _functional(program: Program, call: ast.Call) -> Dependence:
     training = program.values.argument(call, "training", None)
     if training == (ABSENT,) and len(call.args) < 3:
         return INDEPENDENT  # always on (or always off): the mode does not matter
-    known = _single(program, training)
+    known = single_constant(program, training)
     return INDEPENDENT if known is not None else DEPENDS
 
 
@@ -450,29 +391,3 @@ def _called_attributes(target: Definition) -> set[str]:
             elif isinstance(node, ast.For | ast.comprehension) and isinstance(node.iter, ast.Attribute):
                 found.add(node.iter.attr)
     return found
-
-
-def layers_of(program: Program, node: ast.AST) -> Iterator[ast.Call]:
-    """Calls below ``node`` that make a layer depending on the mode (to name them in a message)."""
-    for call in program.tree.within(node, ast.Call):
-        name = program.names.one(call.func)
-        if name is not None and name.startswith("torch.nn.") and of_call(program, call) is DEPENDS:
-            yield call
-
-
-def is_module_class(target: Definition) -> bool | None:
-    """Whether a class is a network: True or False when its bases say so, None when a base is unknown."""
-    names = classes.outside_bases(target)
-    if any(
-        name in MODULE_BASES or (name is not None and name.startswith(("torch.nn.", *_LIBRARY_DEPENDS)))
-        for name in names
-    ):
-        return True
-    if any(name is not None and name.startswith(FRAMEWORK_BASES) for name in names):
-        return True
-    return classes.is_subclass(target, MODULE)
-
-
-def is_framework_class(target: Definition) -> bool:
-    """Whether a framework (Lightning, transformers…) runs the class and switches its modes."""
-    return any(n is not None and n.startswith(FRAMEWORK_BASES) for n in classes.outside_bases(target))

@@ -7,8 +7,8 @@ import enum
 import re
 from typing import TYPE_CHECKING
 
-from torchlint.semantics.scopes import Binding
-from torchlint.semantics.tree import LOOPS, walk
+from torchlint.semantics.bindings import Binding
+from torchlint.semantics.tree import LOOPS, last_name, walk
 from torchlint.semantics.values import Known
 
 if TYPE_CHECKING:
@@ -74,13 +74,7 @@ def _follow(program: Program, node: ast.expr, seen: set[ast.AST]) -> Use:
 def _passed(program: Program, call: ast.Call, node: ast.expr, seen: set[ast.AST]) -> Use:
     if is_load_state_dict(call):
         return Use.STATE
-    name = (
-        call.func.id
-        if isinstance(call.func, ast.Name)
-        else call.func.attr
-        if isinstance(call.func, ast.Attribute)
-        else ""
-    )
+    name = last_name(call.func)
     if isinstance(call.func, ast.Name) and name in ("dict", "list"):
         return _follow(program, call, seen)
     if name in _HARMLESS_CALLS or name == "OrderedDict":

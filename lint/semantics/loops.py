@@ -8,12 +8,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torchlint.semantics.tree import children, walk
+from torchlint.semantics.tree import children, last_name, walk
 from torchlint.semantics.values import Known
 
 if TYPE_CHECKING:
+    from torchlint.semantics.bindings import Binding
     from torchlint.semantics.program import Program
-    from torchlint.semantics.scopes import Binding
 
 Loop = ast.For | ast.AsyncFor | ast.While
 _PURE = frozenset({"len", "int", "float", "str", "min", "max", "round", "abs", "range", "repr", "bool"})
@@ -208,9 +208,7 @@ def _named_after_series(iterable: ast.expr) -> bool:
         iterable = iterable.args[0]
     if isinstance(iterable, ast.BinOp):
         iterable = iterable.left
-    name = (
-        iterable.id if isinstance(iterable, ast.Name) else iterable.attr if isinstance(iterable, ast.Attribute) else ""
-    )
+    name = last_name(iterable)
     return name.lower().rpartition("_")[2] in _SERIES
 
 

@@ -11,7 +11,7 @@ import enum
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from torchlint.semantics.scopes import Scope
+from torchlint.semantics.bindings import Scope
 from torchlint.semantics.tree import FunctionNode
 
 if TYPE_CHECKING:

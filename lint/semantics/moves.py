@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from torchlint.semantics.classes import definition, method, outside_bases
 from torchlint.semantics.devices import Place, place
 from torchlint.semantics.names import UNKNOWN
-from torchlint.semantics.tree import FUNCTIONS
+from torchlint.semantics.tree import FUNCTIONS, last_name
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
@@ -155,7 +155,7 @@ def index_argument(call: ast.Call) -> ast.expr | None:
 
 def may_be_none(index: ast.expr) -> bool:
     """Whether an index may be left out: a number or a rank is always there, an option such as ``args.gpu`` is not."""
-    name = index.id if isinstance(index, ast.Name) else index.attr if isinstance(index, ast.Attribute) else ""
+    name = last_name(index)
     return not isinstance(index, ast.Constant | ast.Call) and not name.lower().endswith("rank")
 
 

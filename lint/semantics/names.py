@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from torchlint.semantics.scopes import Binding, Scopes
+from torchlint.semantics.bindings import Binding
+from torchlint.semantics.scopes import Scopes
 from torchlint.semantics.tree import Tree
 
 if TYPE_CHECKING:

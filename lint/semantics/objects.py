@@ -6,7 +6,7 @@ import abc
 import ast
 from typing import TYPE_CHECKING
 
-from torchlint.semantics import layers
+from torchlint.semantics import module_classes
 from torchlint.semantics.modes import Mode, Obj, Objs, State, Status, objects
 from torchlint.semantics.project import Definition
 from torchlint.semantics.reach import made_mode
@@ -38,7 +38,7 @@ class Objects(abc.ABC):
 
     def _is_network(self, obj: Obj) -> bool:
         owner = self.class_of(obj)
-        return owner is not None and layers.is_module_class(owner) is True
+        return owner is not None and module_classes.is_module_class(owner) is True
 
     def status(self, obj: Obj, state: State) -> Status:
         """The mode of a model at this point."""

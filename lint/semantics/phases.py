@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.semantics.branches import guards
 from torchlint.semantics.quantities import subjects, words
-from torchlint.semantics.tree import FUNCTIONS
+from torchlint.semantics.tree import FUNCTIONS, last_name
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
@@ -92,14 +92,14 @@ def _computed_by(program: Program, value: ast.expr | None) -> str | None:
 
 def _of_call(call: ast.Call) -> str | None:
     func = call.func
-    named = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+    named = last_name(func)
     given = [_last(a) for a in (*call.args, *(k.value for k in call.keywords))]
     constants = [a.value for a in call.args if isinstance(a, ast.Constant) and isinstance(a.value, str)]
     return phase_words(" ".join([*given, *constants])) or phase_words(named)
 
 
 def _last(expr: ast.expr) -> str:
-    return expr.id if isinstance(expr, ast.Name) else expr.attr if isinstance(expr, ast.Attribute) else ""
+    return last_name(expr)
 
 
 def _of_loop(program: Program, loop: ast.stmt) -> str | None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchlint.semantics.branches import same_names
-from torchlint.semantics.tree import children
+from torchlint.semantics.tree import children, last_name
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
@@ -80,7 +80,7 @@ def _called(call: ast.Call) -> Iterator[str]:
     func = call.func
     if isinstance(func, ast.Attribute) and func.attr in _NEUTRAL and not _is_module(func.value):
         yield from _subjects(func.value)
-    elif (func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "")) in _CONVERTERS and call.args:
+    elif (last_name(func)) in _CONVERTERS and call.args:
         yield from _subjects(call.args[0])
     else:
         inner = ", ".join(text for arg in call.args for text in _subjects(arg))

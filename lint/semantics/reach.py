@@ -6,10 +6,11 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
-from torchlint.semantics import classes, layers
+from torchlint.semantics import classes, layers, module_classes
 from torchlint.semantics.modes import Func, Mode
 from torchlint.semantics.project import Definition
-from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
+from torchlint.semantics.torch_layers import DEPENDS
+from torchlint.semantics.tree import FUNCTIONS, FunctionNode, last_name, walk
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
@@ -62,13 +63,9 @@ def length(target: Definition) -> int:
 def made_mode(program: Program, call: ast.Call) -> Mode:
     """The mode of what a call out of reach gives back."""
     names = program.names.of(call.func)
-    callee = (
-        call.func.attr
-        if isinstance(call.func, ast.Attribute)
-        else (call.func.id if isinstance(call.func, ast.Name) else "")
-    )
+    callee = last_name(call.func)
     if _RETURNS_EVAL.search(callee) or any(
-        n.startswith(layers.FRAMEWORK_BASES) and not n.startswith("pl") for n in names
+        n.startswith(module_classes.FRAMEWORK_BASES) and not n.startswith("pl") for n in names
     ):
         return Mode.EVAL
     if any(n in _STORED or n.startswith("torch.jit.") for n in names):
@@ -84,7 +81,7 @@ def made_mode(program: Program, call: ast.Call) -> Mode:
         return Mode.FRESH
     target = program.definition(call.func)
     if target is not None and isinstance(target.node, FUNCTIONS) and not evals(target):
-        if layers.of_function(target) is layers.DEPENDS:
+        if layers.of_function(target) is DEPENDS:
             return Mode.FRESH  # a factory of the project that was not followed
     return Mode.OPAQUE
 
@@ -101,7 +98,7 @@ def picked(program: Program, func: ast.expr) -> bool:
 def class_mode(target: Definition) -> Mode:
     return (
         Mode.EVAL
-        if layers.is_framework_class(target)
+        if module_classes.is_framework_class(target)
         and not any(
             n is not None and n.startswith(("pytorch_lightning", "lightning")) for n in classes.outside_bases(target)
         )

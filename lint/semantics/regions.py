@@ -16,7 +16,7 @@ from torchlint.semantics.calls import FORWARD_METHODS, MODULE_METHODS
 from torchlint.semantics.gradients import Gradient, decorator_switch, switch
 from torchlint.semantics.names import UNKNOWN
 from torchlint.semantics.project import Definition
-from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
+from torchlint.semantics.tree import FUNCTIONS, FunctionNode, last_name, walk
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
@@ -89,7 +89,7 @@ def _may_run(program: Program, body: list[ast.stmt]) -> bool:
 def _followed(program: Program, call: ast.Call) -> list[tuple[Program, ast.AST]] | None:
     """What runs when a call runs, as far as it is in reach; None when it may be a network."""
     func = call.func
-    name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+    name = last_name(func)
     dotted = program.names.one(func) if name else None
     if dotted is not None and dotted != UNKNOWN and dotted.startswith(_OUTSIDE):
         return []
@@ -113,7 +113,7 @@ def _followed(program: Program, call: ast.Call) -> list[tuple[Program, ast.AST]]
 
 def _harmless(program: Program, call: ast.Call) -> bool:
     """Whether running a network here is no one's business: a network runs its own parts, or the result is thrown away."""
-    from torchlint.semantics.evalmode import is_network_class
+    from torchlint.semantics.receivers import is_network_class
 
     statement = program.tree.statement(call)
     if isinstance(statement, ast.Expr) and statement.value is call:
@@ -129,7 +129,7 @@ def _harmless(program: Program, call: ast.Call) -> bool:
 
 def _on_itself(program: Program, func: ast.Attribute) -> bool:
     """Whether a class that is no network calls a method of its own: only the method's body runs."""
-    from torchlint.semantics.evalmode import is_network_class
+    from torchlint.semantics.receivers import is_network_class
 
     function = program.tree.function(func)
     owner = program.tree.class_of(function) if isinstance(function, FUNCTIONS) else None

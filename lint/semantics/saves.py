@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.semantics.classes import bind, method, self_name
 from torchlint.semantics.project import Definition
-from torchlint.semantics.tree import FUNCTIONS, walk
+from torchlint.semantics.tree import FUNCTIONS, last_name, walk
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
@@ -44,7 +44,7 @@ def _saves(program: Program) -> Iterator[Save]:
             if payload is not None:
                 yield Save(call, payload)
             continue
-        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        name = last_name(call.func)
         if _SAVING.search(name):
             yield from _through(program, call)
 

@@ -6,12 +6,12 @@ import ast
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from torchlint.semantics.bindings import terminates
 from torchlint.semantics.branches import exclusive, guards, same_names
 from torchlint.semantics.callers import CallSite, call_sites
 from torchlint.semantics.classes import bind, default_of
 from torchlint.semantics.phases import phase_words
 from torchlint.semantics.quantities import words
-from torchlint.semantics.scopes import terminates
 from torchlint.semantics.summaries import Summary
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode
 

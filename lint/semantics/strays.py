@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from torchlint.semantics.bindings import Binding
 from torchlint.semantics.classes import attribute_values, self_name
-from torchlint.semantics.layers import is_module_class
+from torchlint.semantics.module_classes import is_module_class
 from torchlint.semantics.project import Definition
-from torchlint.semantics.scopes import Binding
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
 from torchlint.semantics.values import ABSENT
 

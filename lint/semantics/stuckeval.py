@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from torchlint.semantics.backward import backwards
 from torchlint.semantics.callers import calls_of
-from torchlint.semantics.evalmode import dependence, is_module
 from torchlint.semantics.frames import Event
-from torchlint.semantics.layers import Dependence
 from torchlint.semantics.modes import Mode, Obj, Status
+from torchlint.semantics.receivers import dependence, is_module
+from torchlint.semantics.torch_layers import Dependence
 from torchlint.semantics.tree import FUNCTIONS, walk
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torchlint.semantics.scopes import Binding
+from torchlint.semantics.bindings import Binding
 from torchlint.semantics.tree import LOOPS
 from torchlint.semantics.values import Known
 

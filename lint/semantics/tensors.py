@@ -6,9 +6,9 @@ import ast
 import re
 from typing import TYPE_CHECKING
 
+from torchlint.semantics.bindings import Binding
 from torchlint.semantics.classes import attribute_values, self_name
 from torchlint.semantics.project import Definition
-from torchlint.semantics.scopes import Binding
 from torchlint.semantics.tree import FUNCTIONS, walk
 
 if TYPE_CHECKING:
@@ -66,11 +66,6 @@ def is_tensor(program: Program, expr: ast.expr, depth: int = 6) -> bool:
     if isinstance(expr, ast.Attribute):
         return _held(program, expr, depth)
     return False
-
-
-def makes_tensor(program: Program, call: ast.Call) -> bool:
-    """Whether a call is a function of ``torch`` that makes a tensor out of sizes or numbers."""
-    return program.names.matches(call.func, *(f"torch.{name}" for name in MAKERS))
 
 
 def _made(program: Program, call: ast.Call, depth: int) -> bool:

@@ -7,7 +7,7 @@ import re
 from typing import TYPE_CHECKING
 
 from torchlint.semantics.callers import callee
-from torchlint.semantics.tree import FUNCTIONS, walk
+from torchlint.semantics.tree import FUNCTIONS, last_name, walk
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
@@ -28,7 +28,7 @@ def trains(program: Program, node: ast.AST) -> bool:
 
 def _is_step(program: Program, call: ast.Call) -> bool:
     func = call.func
-    name = func.attr if isinstance(func, ast.Attribute) else func.id if isinstance(func, ast.Name) else ""
+    name = last_name(func)
     if isinstance(func, ast.Attribute):
         if name == "backward":
             return True

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef
-ScopeNode = ast.Module | ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.Lambda
 N = TypeVar("N", bound=ast.AST)
 
 COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
@@ -100,6 +99,13 @@ def walk(node: ast.AST) -> Iterator[ast.AST]:
         current = stack.pop()
         yield current
         stack.extend(reversed(children(current)))
+
+
+def last_name(expr: ast.AST) -> str:
+    """``DataLoader`` of ``torch.utils.data.DataLoader``; empty for what is no name."""
+    if isinstance(expr, ast.Attribute):
+        return expr.attr
+    return expr.id if isinstance(expr, ast.Name) else ""
 
 
 def walk_scope(node: ast.AST) -> Iterator[ast.AST]:

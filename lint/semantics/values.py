@@ -9,7 +9,8 @@ import ast
 from dataclasses import dataclass, field
 from typing import Final
 
-from torchlint.semantics.scopes import Binding, Scope, Scopes
+from torchlint.semantics.bindings import Scope
+from torchlint.semantics.scopes import Scopes
 from torchlint.semantics.tree import LOOPS, SCOPES, Tree, walk_scope
 
 
@@ -301,10 +302,6 @@ class Values:
             facts.update(other) if certain else _maybe(facts, other)
         elif isinstance(change, ast.Delete):
             facts.open = True
-
-    def definitions(self, name: ast.Name) -> list[Binding]:
-        """Reaching bindings of a name (a shorthand for rules)."""
-        return self.scopes.reaching(name)
 
 
 def _maybe(facts: DictFacts, other: DictFacts) -> None:

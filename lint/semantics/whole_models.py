@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchlint.semantics.classes import attribute_values, definition, self_name
-from torchlint.semantics.layers import is_module_class
+from torchlint.semantics.module_classes import is_module_class
 from torchlint.semantics.project import Definition
 from torchlint.semantics.saves import SAVE, Save, contents, saves
 from torchlint.semantics.tree import FUNCTIONS, walk

@@ -12,7 +12,7 @@ from torchlint.semantics.callers import call_sites
 from torchlint.semantics.classes import attribute_values, bind, self_name
 from torchlint.semantics.neighbours import imported_files
 from torchlint.semantics.project import Definition
-from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
+from torchlint.semantics.tree import FUNCTIONS, FunctionNode, last_name, walk
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
@@ -223,7 +223,7 @@ def _strips(node: ast.AST) -> bool:
     """Whether a piece of code speaks of the prefix; comments and docstrings may explain it."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, str) and node.value.startswith(("module.", "_orig_mod"))
-    name = node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
+    name = last_name(node)
     return name in ("_orig_mod", "consume_prefix_in_state_dict_if_present")
 
 

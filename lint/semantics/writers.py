@@ -13,12 +13,12 @@ from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from torchlint.semantics.bindings import Binding
 from torchlint.semantics.callers import call_sites, class_of_object
 from torchlint.semantics.classes import attribute_values, bind, default_of, definition, is_subclass, method, self_name
 from torchlint.semantics.project import Definition
-from torchlint.semantics.scopes import Binding
 from torchlint.semantics.tags import Hole, Tag, static_tag
-from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk_scope
+from torchlint.semantics.tree import FUNCTIONS, FunctionNode, last_name, walk_scope
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
@@ -87,13 +87,7 @@ def is_made(program: Program, call: ast.Call) -> bool:
     """
     target = definition(program, call.func)
     if target is None:
-        last = (
-            call.func.attr
-            if isinstance(call.func, ast.Attribute)
-            else call.func.id
-            if isinstance(call.func, ast.Name)
-            else ""
-        )
+        last = last_name(call.func)
         return program.names.matches(call.func, *CLASSES) or last == "SummaryWriter"
     if isinstance(target.node, ast.ClassDef):
         if is_writer_class(target):

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from torchlint.semantics import layers
-from torchlint.semantics.layers import Dependence
 from torchlint.semantics.program import Program, parse
 from torchlint.semantics.project import Definition, Project
+from torchlint.semantics.torch_layers import Dependence
 from torchlint.source import read_source
 
 HEAD = "import torch\nfrom torch import nn\nimport torch.nn.functional as F\nfrom torchvision import models\n"
