@@ -37,7 +37,9 @@ from torchlint.semantics.tree import FUNCTIONS, FunctionNode
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
-_BUDGET = 8_000  # statements followed per file; beyond it the rest is left unseen
+# Statements followed per file, and at least for each function nobody calls; what lies beyond is unknown, so nothing is noted there.
+_BUDGET = 8_000
+_FOR_A_FUNCTION = 800
 _PASSES = 3
 
 
@@ -50,6 +52,7 @@ class Flow(Calls):
         self.evidence: dict[Obj, set[str]] = {}
         self.followed: set[ast.AST] = set()
         self._left = _BUDGET
+        self._spent = False
         self._owners: dict[ast.Name, Scope | None] = {}
         self._run()
 
@@ -61,6 +64,8 @@ class Flow(Calls):
         frame = Frame(program, program.module, (), (program.module,))
         out = self.block(program.module.body, self.final, frame)
         self.final = out if out is not None else self.final
+        if self._spent:
+            self.final = State()  # what the unseen rest of the module does to its objects is unknown
         called = _called_names(program)
         pending = [f for f in program.tree.functions if f not in self.followed]
         pending.sort(key=lambda f: (f.name in called, f.name.startswith("_") and not f.name.startswith("__"), f.lineno))
@@ -79,13 +84,19 @@ class Flow(Calls):
             instance = frozenset({make("self", owner, program)})
             constructor = classes.method(Definition(program, owner), "__init__")
             if function.name != "__init__" and constructor is not None and isinstance(constructor.node, FUNCTIONS):
-                self._left = max(self._left, 500)
+                self._begin()
                 self.enter(
                     Func(constructor.program, constructor.node, instance), {}, state, self._outermost(), unknown=True
                 )
                 self._blur(owner, function, state)
-        self._left = max(self._left, 800)
+                if self._spent:
+                    return
+        self._begin()
         self.enter(Func(program, function, instance), {}, state, self._outermost(), unknown=True)
+
+    def _begin(self) -> None:
+        self._left = max(self._left, _FOR_A_FUNCTION)
+        self._spent = False
 
     def _outermost(self) -> Frame:
         return Frame(self.program, self.program.module, (), (self.program.module,))
@@ -113,6 +124,7 @@ class Flow(Calls):
         for statement in body:
             self._left -= 1
             if self._left <= 0:
+                self._spent = True
                 return state
             after = self.statement(statement, state, frame)
             if after is None:
@@ -361,7 +373,9 @@ class Flow(Calls):
     # -- what rules read -------------------------------------------------------------------------------------------------
 
     def record(self, kind: str, node: ast.Call, receivers: Objs, state: State, frame: Frame) -> None:
-        """Note an event."""
+        """Note an event, unless code that was left unseen may have come before it."""
+        if self._spent:
+            return
         with_modes = tuple((o, self.effective(o, state)) for o in sorted(receivers, key=_order))
         region = frame.regions[-1] if frame.regions else None
         self.events.append(Event(kind, frame.program, node, region, with_modes, state.modes, frame.stack))

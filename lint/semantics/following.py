@@ -85,6 +85,8 @@ class Following(Expressions):
         node = function.node
         program = function.program
         if node in frame.stack or len(frame.stack) > DEEPEST or self._left <= 0:
+            if node not in frame.stack:  # a recursive call does what its first call is seen to do
+                self._not_followed(function, bound, state)
             return NOTHING
         self.followed.add(node)
         scope = program.scopes.by_node[node]
@@ -120,6 +122,12 @@ class Following(Expressions):
         for _, value in inner.returns:
             result = value if result is None else join_values(result, value)
         return result if result is not None else NOTHING
+
+    def _not_followed(self, function: Func, bound: dict[str, Value], state: State) -> None:
+        """A call too deep to follow may switch what it was given."""
+        for value in (*bound.values(), function.owner or NOTHING):
+            for obj in objects(value):
+                state.turn(obj, self.status(obj, state) | Status(Mode.OPAQUE))
 
     def _default(self, function: Func, argument: ast.arg, unknown: bool) -> Value:
         node = function.node

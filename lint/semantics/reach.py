@@ -23,6 +23,7 @@ _TOKENS = (".eval(", ".train(", "no_grad", "inference_mode", "set_grad_enabled")
 
 
 def speaks_of_modes(target: Definition) -> bool:
+    """Whether the text of a function or class holds a word that switches modes or gradients."""
     memo = target.program.memo("calls.tokens")
     if target.node not in memo:
         source = target.program.source

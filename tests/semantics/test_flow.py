@@ -6,6 +6,7 @@ import ast
 
 import pytest
 
+from torchlint.semantics import flow
 from torchlint.semantics.modes import Mode
 from torchlint.semantics.program import Program, parse
 from torchlint.source import read_source
@@ -77,3 +78,15 @@ def test_recursion_and_long_sums_end() -> None:
     source = read_source("module.py", f"def f(x):\n    f(x)\n    return f\nf(1)\ny = {terms}\n".encode())
     program = Program(source, parse(source))
     assert program.flow.events == []
+
+
+def test_nothing_is_noted_behind_what_was_left_unseen(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = "net = Net()\n" + "a = 1\n" * 20 + "net.eval()\nnet(MARK)\ndef use():\n    net(MARK)\n"
+    assert mode(text) == Mode.EVAL | Mode.ENTRY
+    monkeypatch.setattr(flow, "_BUDGET", 10)
+    assert mode(text) == Mode.ENTRY, "the module was not followed to its end, so its model is as somebody left it"
+
+
+def test_a_call_too_deep_to_follow_may_have_switched_its_model() -> None:
+    text = "def f0(m):\n    m.eval()\n" + "".join(f"def f{i}(m):\n    f{i - 1}(m)\n" for i in range(1, 12))
+    assert mode(text + "net = Net()\nf11(net)\nnet(MARK)\n") & (Mode.OPAQUE | Mode.EVAL)
