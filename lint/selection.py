@@ -62,15 +62,16 @@ def codes_of(selector: str, rules: Sequence[type[Rule]]) -> frozenset[str]:
         found = frozenset(rule.code for rule in rules if rule.name == word.lower())
     if not found:
         known = [name for rule in rules for name in (rule.code, rule.name)]
-        raise SelectionError(unknown("rule", word, known))
+        raise SelectionError(unknown("rule", word, known, listed="`torchlint rule` lists them all"))
     return found
 
 
-def unknown(what: str, word: str, known: Iterable[str]) -> str:
-    """The sentence for a word that is not among the known ones, with the nearest of them."""
+def unknown(what: str, word: str, known: Iterable[str], listed: str | None = None) -> str:
+    """The sentence for a word that is not among the known ones, with the nearest of them; ``listed`` says where many stand."""
     candidates = sorted(known)
     near = nearest(word, candidates)
-    hint = f"did you mean {near!r}?" if near else f"known are {', '.join(candidates) or 'none'}"
+    every = listed or f"known are {', '.join(candidates) or 'none'}"
+    hint = f"did you mean {near!r}?" if near else every
     return f"unknown {what} {word!r}: {hint}"
 
 
