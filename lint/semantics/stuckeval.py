@@ -39,7 +39,7 @@ def stuck(program: Program) -> Iterator[Stuck]:
         if event.kind != "forward" or event.region is not None or event.program is not program:
             continue
         loops = _training_loops(program, event.node)
-        if not loops or (len(event.receivers) > 1 and _switches_to_train(program, loops[-1])):
+        if not loops or (len(event.receivers) > 1 and _switches_to_train(program, loops[-1], event.node.func)):
             continue  # which of several models was switched back is not certain
         for obj, status in event.receivers:
             if not _may_be_both(status) or not is_module(event, obj) or dependence(obj) is Dependence.INDEPENDENT:
@@ -63,12 +63,26 @@ def _training_loops(program: Program, call: ast.Call) -> list[Loop]:
     return [loop for loop in program.tree.loops(call) if any(id(n) in inside for n in walk(loop))]
 
 
-def _switches_to_train(program: Program, loop: Loop) -> bool:
-    """Whether ``train`` is called in a loop or in a function of the file that is called there."""
+def _switches_to_train(program: Program, loop: Loop, model: ast.expr) -> bool:
+    """Whether a loop, or a function of the file that it calls, calls ``train`` on something that may be ``model``."""
     around: ast.AST = program.tree.function(loop) or program.module
     inside = {id(n) for n in walk(loop)}
     run = [f for f, calls in calls_of(program, around).items() if any(id(call) in inside for call in calls)]
-    return any(isinstance(n, ast.Attribute) and n.attr == "train" for node in (loop, *run) for n in walk(node))
+    return any(
+        isinstance(n, ast.Attribute) and n.attr == "train" and not _are_two(n.value, model)
+        for node in (loop, *run)
+        for n in walk(node)
+    )
+
+
+def _are_two(one: ast.expr, other: ast.expr) -> bool:
+    """Whether two expressions are different attributes of one object (``self.encoder`` and ``self.head``)."""
+    return (
+        isinstance(one, ast.Attribute)
+        and isinstance(other, ast.Attribute)
+        and ast.dump(one.value) == ast.dump(other.value)
+        and one.attr != other.attr
+    )
 
 
 def _evals(program: Program, status: Status) -> list[ast.Call]:
