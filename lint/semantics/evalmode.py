@@ -108,7 +108,7 @@ def _exposed(program: Program, region: Region, events: list[Event]) -> list[Expo
             if foreign is None:
                 foreign = _from_callers(program, region, group)
             decided = [*decided, *(e for e in foreign if e.node is group[0].node)]
-        if not any(note(_judge(region, event, False)) for event in decided) and not decided:
+        if not any(note(_judge(region, event)) for event in decided) and not decided:
             any(note(_judge_unknown(program, region, event)) for event in open_ended)
     return exposed
 
@@ -179,19 +179,16 @@ def _switched_by_caller(region: Region, event: Event) -> bool:
     return True
 
 
-def _judge(region: Region, event: Event, callers_unknown: bool) -> Exposure | None:
+def _judge(region: Region, event: Event) -> Exposure | None:
     for obj, status in event.receivers:
         mode = status.mode
         if not mode & (Mode.TRAIN | Mode.FRESH) or mode & (Mode.OPAQUE | Mode.PARTIAL):
             continue
         if region.gradient is Gradient.FLAG and mode & (Mode.EVAL | Mode.ENTRY):
             continue
-        if is_measure(obj) or not is_module(event, obj):
-            continue
-        depends = dependence(obj)
-        if depends is Dependence.INDEPENDENT or is_wanted(region, event, obj, status):
-            continue
-        return Exposure(region, event, obj, status, callers_unknown, depends, _receiver(region, event, obj))
+        found = _exposure(region, event, obj, status, callers_unknown=False)
+        if found is not None:
+            return found
     return None
 
 
@@ -205,17 +202,24 @@ def _judge_unknown(program: Program, region: Region, event: Event) -> Exposure |
     if function is None or region.gradient is Gradient.FLAG or not VALIDATION.search(function.name):
         return None
     for obj, status in event.receivers:
-        if obj.kind != "param" or is_measure(obj) or not is_module(event, obj):
-            continue
         arguments = function.args
         own = any(obj.node is a for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs))
         if not own or not _trained_beside(program, function, obj.name):
             continue
-        depends = dependence(obj)
-        if depends is Dependence.INDEPENDENT or is_wanted(region, event, obj, status):
-            continue
-        return Exposure(region, event, obj, status, True, depends, _receiver(region, event, obj))
+        found = _exposure(region, event, obj, status, callers_unknown=True)
+        if found is not None:
+            return found
     return None
+
+
+def _exposure(region: Region, event: Event, obj: Obj, status: Status, *, callers_unknown: bool) -> Exposure | None:
+    """What is reported of a model that may be in train mode: nothing when its mode does not matter or is wanted."""
+    if is_measure(obj) or not is_module(event, obj):
+        return None
+    depends = dependence(obj)
+    if depends is Dependence.INDEPENDENT or is_wanted(region, event, obj, status):
+        return None
+    return Exposure(region, event, obj, status, callers_unknown, depends, _receiver(region, event, obj))
 
 
 def _trained_beside(program: Program, function: FunctionNode, name: str) -> bool:

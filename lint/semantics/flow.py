@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from torchlint.semantics import classes
@@ -198,63 +198,57 @@ class Flow(Calls):
         if isinstance(source, Several) and len(source.items) <= 6:
             return self._unrolled(node, source.items, state, frame)
         element = self.element(node.iter, source, state, frame)
-        entry = state
-        out: State | None = None
-        outer = (frame.breaks, frame.continues)
-        frame.breaks = []
-        for _ in range(_PASSES):
-            frame.continues = []
-            current = entry.copy()
-            self.assign(node.target, element, current, frame)
-            end = self.block(node.body, current, frame)
-            ends = [s for s in (end, *frame.continues) if s is not None]
-            out = self.join_all(ends)
-            if out is None:
-                break
-            again = self.join(entry.copy(), out.copy())
-            if again.same(entry):
-                break
-            entry = again
-        left, frame.breaks, frame.continues = frame.breaks, *outer
+        out, left = self._repeat(node.body, state, frame, lambda turn: self.assign(node.target, element, turn, frame))
         finished = out if out is not None else (None if left else state)
         if finished is not None and node.orelse:
             finished = self.block(node.orelse, finished, frame)
         return self.join_all([s for s in (finished, *left) if s is not None])
 
-    def _unrolled(
-        self, node: ast.For | ast.AsyncFor, items: tuple[Value, ...], state: State, frame: Frame
-    ) -> State | None:
-        outer = (frame.breaks, frame.continues)
-        frame.breaks = []
-        current: State | None = state
-        for item in items:
-            frame.continues = []
-            if current is None:
-                break
-            self.assign(node.target, item, current, frame)
-            end = self.block(node.body, current, frame)
-            current = self.join_all([s for s in (end, *frame.continues) if s is not None])
-        left, frame.breaks, frame.continues = frame.breaks, *outer
-        return self.join_all([s for s in (current, *left) if s is not None])
+    def _repeat(
+        self, body: list[ast.stmt], state: State, frame: Frame, begin: Callable[[State], object]
+    ) -> tuple[State | None, list[State]]:
+        """Run a loop body until nothing new is learnt: the state behind a turn, and those in which it was left by ``break``.
 
-    def _while(self, node: ast.While, state: State, frame: Frame) -> State | None:
-        entry = state
-        out: State | None = None
-        outer = (frame.breaks, frame.continues)
-        frame.breaks = []
+        A loop is taken to run at least once: what holds behind it is what a turn leaves.
+        """
+        outer, frame.breaks = frame.breaks, []
+        entry, out = state, None
         for _ in range(_PASSES):
-            frame.continues = []
-            current = entry.copy()
-            self.evaluate(node.test, current, frame)
-            end = self.block(node.body, current, frame)
-            out = self.join_all([s for s in (end, *frame.continues) if s is not None])
+            turn = entry.copy()
+            begin(turn)
+            out = self._turn(body, turn, frame)
             if out is None:
                 break
             again = self.join(entry.copy(), out.copy())
             if again.same(entry):
                 break
             entry = again
-        left, frame.breaks, frame.continues = frame.breaks, *outer
+        left, frame.breaks = frame.breaks, outer
+        return out, left
+
+    def _turn(self, body: list[ast.stmt], state: State, frame: Frame) -> State | None:
+        """One turn of a loop, its ``continue`` statements included."""
+        outer, frame.continues = frame.continues, []
+        end = self.block(body, state, frame)
+        ends = [s for s in (end, *frame.continues) if s is not None]
+        frame.continues = outer
+        return self.join_all(ends)
+
+    def _unrolled(
+        self, node: ast.For | ast.AsyncFor, items: tuple[Value, ...], state: State, frame: Frame
+    ) -> State | None:
+        outer, frame.breaks = frame.breaks, []
+        current: State | None = state
+        for item in items:
+            if current is None:
+                break
+            self.assign(node.target, item, current, frame)
+            current = self._turn(node.body, current, frame)
+        left, frame.breaks = frame.breaks, outer
+        return self.join_all([s for s in (current, *left) if s is not None])
+
+    def _while(self, node: ast.While, state: State, frame: Frame) -> State | None:
+        out, left = self._repeat(node.body, state, frame, lambda turn: self.evaluate(node.test, turn, frame))
         endless = isinstance(node.test, ast.Constant) and bool(node.test.value)
         finished = None if endless else (out if out is not None else (None if left else state))
         return self.join_all([s for s in (finished, *left) if s is not None])
