@@ -10,8 +10,8 @@ from torchlint.findings import Edit, Finding, Fix, Safety, Severity, text
 from torchlint.fixers.arguments import add_keyword
 from torchlint.rules.rule import Rule
 from torchlint.semantics.images import Picture, picture
-from torchlint.semantics.logging_calls import Logged, logged
 from torchlint.semantics.program import Program
+from torchlint.semantics.summaries import Summary, summaries
 from torchlint.semantics.values import ABSENT
 
 
@@ -67,8 +67,11 @@ class ImageLayout(Rule):
     screen = re.compile(rb"(?s)add_image.*(?:cv2|PIL)|(?:cv2|PIL).*add_image")
 
     def check(self, program: Program) -> Iterator[Finding]:
-        for found in logged(program, "add_image"):
-            image = _image(found.call)
+        for found in summaries(program):
+            writer = found.writer if found.method == "add_image" else None
+            if writer is None or not writer.sure:
+                continue
+            image = found.value
             kind = picture(program, image) if image is not None else None
             if image is None or kind is None:
                 continue
@@ -87,13 +90,7 @@ class ImageLayout(Rule):
             yield self.finding(program, found.call, message, help, fix)
 
 
-def _image(call: ast.Call) -> ast.expr | None:
-    if len(call.args) > 1 and not any(isinstance(a, ast.Starred) for a in call.args[:2]):
-        return call.args[1]
-    return next((k.value for k in call.keywords if k.arg == "img_tensor"), None)
-
-
-def _convert(program: Program, found: Logged, image: ast.expr) -> Fix:
+def _convert(program: Program, found: Summary, image: ast.expr) -> Fix:
     shown = program.code(image)
     title = text("convert it with `cv2.cvtColor({image}, cv2.COLOR_BGR2RGB)`", image=shown)
     if not _read_here(program, image):

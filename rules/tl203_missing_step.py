@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.fixers.arguments import set_keyword
 from torchlint.rules.rule import Rule
-from torchlint.semantics.logging_calls import STEPPED, Logged, counter, logged, loops_since, one_series, step_of
-from torchlint.semantics.loops import Varies, varies
 from torchlint.semantics.program import Program
+from torchlint.semantics.steps import Loop, counter, has_step, loops_of_series, starts_again
+from torchlint.semantics.summaries import Summary, step_position, summaries
 
 
 class MissingStep(Rule):
@@ -64,24 +64,16 @@ class MissingStep(Rule):
     screen = re.compile(rb"(?s)SummaryWriter.*\.\s*add_|\.\s*add_.*SummaryWriter")
 
     def check(self, program: Program) -> Iterator[Finding]:
-        for found in logged(program, *STEPPED):
-            loops = loops_since(program, found)
-            if not loops or not one_series(program, found, loops[0]):
+        for found in summaries(program):
+            loops = loops_of_series(program, found)
+            if not loops:
                 continue
-            try:
-                step = step_of(program, found)
-            except LookupError:
-                continue
-            if step is None:
+            if not has_step(found):
                 yield self._without(program, found, loops)
-            elif (
-                isinstance(step, ast.Name)
-                and step.id == counter(loops[0])
-                and _starts_again(program, found, step, loops)
-            ):
-                yield self._again(program, found, step.id)
+            elif starts_again(program, found, loops) and isinstance(found.step, ast.Name):
+                yield self._again(program, found, found.step.id)
 
-    def _without(self, program: Program, found: Logged, loops: list[ast.For | ast.AsyncFor | ast.While]) -> Finding:
+    def _without(self, program: Program, found: Summary, loops: list[Loop]) -> Finding:
         message = text(
             "`{method}` in a loop has no `global_step`: TensorBoard's default view keeps only the last point",
             method=found.method,
@@ -93,13 +85,13 @@ class MissingStep(Rule):
             return self.finding(program, found.call, message, help, fix)
         help = text("pass `global_step={name}`", name=name)
         edits = set_keyword(
-            program.source, program.tree, found.call, "global_step", name, position=STEPPED[found.method]
+            program.source, program.tree, found.call, "global_step", name, position=step_position(found.method)
         )
         reason = text("only you know what the horizontal axis should count")
         fix = Fix(help, Safety.UNSAFE if edits else Safety.MANUAL, edits or (), reason)
         return self.finding(program, found.call, message, help, fix)
 
-    def _again(self, program: Program, found: Logged, name: str) -> Finding:
+    def _again(self, program: Program, found: Summary, name: str) -> Finding:
         message = text(
             "the step `{name}` starts again in each turn of the outer loop: TensorBoard's default view then shows only the"
             " last turn",
@@ -108,21 +100,3 @@ class MissingStep(Rule):
         help = text("pass a step that grows over all turns, for example `epoch * len(loader) + {name}`", name=name)
         fix = Fix(help, Safety.MANUAL, reason=text("only you know how long a turn is"))
         return self.finding(program, found.call, message, help, fix)
-
-
-def _starts_again(
-    program: Program, found: Logged, step: ast.Name, loops: list[ast.For | ast.AsyncFor | ast.While]
-) -> bool:
-    """Whether the outer loop repeats the same steps under the same tag."""
-    inner, outers = loops[0], loops[1:]
-    if len(outers) != 1 or counter(outers[0]) is None or not isinstance(inner, ast.For):
-        return False
-    assert isinstance(inner.iter, ast.Call)
-    start = inner.iter.args[1:] or [k.value for k in inner.iter.keywords]
-    if any(varies(program, value, outers[0]) is not Varies.NO for value in start):
-        return False
-    if inner.iter.args and isinstance(inner.iter.func, ast.Name) and inner.iter.func.id == "range":
-        if any(varies(program, value, outers[0]) is not Varies.NO for value in inner.iter.args):
-            return False
-    rebound = [b for b in program.scopes.reaching(step) if b.kind != "for"]
-    return not rebound and one_series(program, found, outers[0])

@@ -11,7 +11,7 @@ from torchlint.fixers.layout import Edits
 from torchlint.fixers.modes import always_leaves, insert_before_each_exit
 from torchlint.fixers.statements import insert_after
 from torchlint.rules.rule import Rule
-from torchlint.semantics.logging_calls import OpenWriter, open_writers
+from torchlint.semantics.open_writers import OpenWriter, open_writers
 from torchlint.semantics.program import Program
 from torchlint.semantics.tree import walk
 

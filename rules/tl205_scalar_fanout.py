@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.rules.rule import Rule
-from torchlint.semantics.logging_calls import logged
 from torchlint.semantics.program import Program
+from torchlint.semantics.writers import writer_of
 
 
 class ScalarFanout(Rule):
@@ -57,7 +58,12 @@ class ScalarFanout(Rule):
     screen = re.compile(rb"add_scalars")
 
     def check(self, program: Program) -> Iterator[Finding]:
-        for found in logged(program, "add_scalars"):
+        for call in program.tree.calls:
+            if not isinstance(call.func, ast.Attribute) or call.func.attr != "add_scalars":
+                continue
+            writer = writer_of(program, call.func.value)
+            if writer is None or not writer.sure:
+                continue
             message = text(
                 "`add_scalars` opens a run of its own for every key: a folder, an event file and a thread each"
             )
@@ -65,4 +71,4 @@ class ScalarFanout(Rule):
                 "use `add_scalar` with one tag a series, such as `loss/train` and `loss/val`, or one writer a phase"
             )
             fix = Fix(help, Safety.MANUAL, reason=text("it changes the tags that people look for"))
-            yield self.finding(program, found.call, message, help, fix)
+            yield self.finding(program, call, message, help, fix)

@@ -78,7 +78,7 @@ def _summary(program: Program, call: ast.Call) -> Summary | None:
     if not isinstance(func, ast.Attribute) or func.attr not in FAMILIES:
         return None
     tag = _given(program, call, "tag", 0)
-    step = _given(program, call, "global_step", _STEP.get(func.attr, 2))
+    step = _given(program, call, "global_step", step_position(func.attr))
     if tag is None or (step is None and program.values.has_unpacking(call)):
         return None
     return Summary(
@@ -93,6 +93,11 @@ def _summary(program: Program, call: ast.Call) -> Summary | None:
         step,
         program.tree.function(call),
     )
+
+
+def step_position(method: str) -> int:
+    """Where a method takes ``global_step`` by position."""
+    return _STEP.get(method, 2)
 
 
 def _given(program: Program, call: ast.Call, name: str, position: int) -> ast.expr | None:

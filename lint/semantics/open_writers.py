@@ -1,4 +1,4 @@
-"""Calls that log to a summary writer known by its construction, their tag and step, and the life of the writer."""
+"""Writers that a file makes and never closes."""
 
 from __future__ import annotations
 
@@ -7,74 +7,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torchlint.semantics.loops import Varies, varies
 from torchlint.semantics.tree import FUNCTIONS, LOOPS, FunctionNode, walk
-from torchlint.semantics.writers import CLASSES, writer_of
+from torchlint.semantics.writers import CLASSES
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
-
-Loop = ast.For | ast.AsyncFor | ast.While
-# Families of one value a step, with the position of ``global_step``.
-STEPPED = {"add_scalar": 2, "add_histogram": 2, "add_image": 2, "add_images": 2, "add_figure": 2, "add_text": 2}
-
-
-@dataclass(frozen=True, slots=True)
-class Logged:
-    """One ``add_…`` call on a writer that this file or project makes."""
-
-    call: ast.Call
-    method: str
-    made: ast.Call
-    tag: ast.expr | None
-
-
-def logged(program: Program, *methods: str) -> Iterator[Logged]:
-    """The calls of these methods on writers whose construction is known, in source order."""
-    for call in program.tree.calls:
-        if not isinstance(call.func, ast.Attribute) or call.func.attr not in methods:
-            continue
-        writer = writer_of(program, call.func.value)
-        if writer is None or not writer.sure or writer.made is None:
-            continue
-        tag = (
-            call.args[0] if call.args else next((k.value for k in call.keywords if k.arg in ("tag", "main_tag")), None)
-        )
-        yield Logged(call, call.func.attr, writer.made, tag)
-
-
-def step_of(program: Program, found: Logged) -> ast.expr | None:
-    """The step a call gives; None when it gives none. Raises LookupError when that cannot be seen."""
-    given = program.values.argument(found.call, "global_step", STEPPED[found.method])
-    if len(given) != 1 or not isinstance(given[0], ast.expr):
-        if len(given) == 1 and not program.values.has_unpacking(found.call):
-            return None
-        raise LookupError
-    value = given[0]
-    return None if isinstance(value, ast.Constant) and value.value is None else value
-
-
-def loops_since(program: Program, found: Logged) -> list[Loop]:
-    """The loops around a call within its function that do not make the writer anew, innermost first."""
-    around = set(program.tree.ancestors(found.made))
-    return [loop for loop in program.tree.loops(found.call) if loop not in around]
-
-
-def one_series(program: Program, found: Logged, loop: Loop) -> bool:
-    """Whether every turn of the loop logs under the same tag."""
-    return found.tag is not None and varies(program, found.tag, loop) is Varies.NO
-
-
-def counter(loop: Loop) -> str | None:
-    """The name that counts the turns: of ``for i in range(…)`` and ``for i, x in enumerate(…)``."""
-    if not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call) or not isinstance(loop.iter.func, ast.Name):
-        return None
-    if loop.iter.func.id == "range" and isinstance(loop.target, ast.Name):
-        return loop.target.id
-    if loop.iter.func.id == "enumerate" and isinstance(loop.target, ast.Tuple):
-        first = loop.target.elts[0]
-        return first.id if isinstance(first, ast.Name) else None
-    return None
 
 
 @dataclass(frozen=True, slots=True)
