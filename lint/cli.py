@@ -20,7 +20,7 @@ COMMANDS = {
     "evaluate": ("forward", "Evaluate a checkpoint of the reference trainer (extra: runtime)."),
     "export": ("forward", "Export a checkpoint for deployment (extra: runtime)."),
     "loaders": ("forward", "Measure data loader settings on this machine (extra: runtime)."),
-    "checkpoints": ("forward", "Look into checkpoints and convert them (extra: runtime)."),
+    "checkpoints": ("forward", "Show what is inside a checkpoint without running it (extra: runtime)."),
 }
 
 
