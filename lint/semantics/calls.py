@@ -24,6 +24,7 @@ from torchlint.semantics.modes import (
     make,
     objects,
 )
+from torchlint.semantics.objects import class_of
 from torchlint.semantics.reach import LONG, first_parameter, length, picked, runs, switches, worth_following
 from torchlint.semantics.tree import FUNCTIONS
 
@@ -156,7 +157,7 @@ class Calls(Following):
                 and name not in MODULE_METHODS
                 and name not in ("train", "to")
             ):
-                owner = self.class_of(obj)
+                owner = class_of(obj)
                 if owner is not None and classes.attribute_values(owner, name):
                     ran |= frozenset({make("attr", obj.node, obj.program, name, obj)})
         if ran:

@@ -126,11 +126,16 @@ def is_round_trip(program: Program, load: Load) -> bool:
 
 def restores_random_state(program: Program, load: Load) -> bool:
     """Whether the function around sets the state of a random generator, which ``torch.load`` must leave on the CPU."""
+    if "set_rng_state" not in program.source.text:
+        return False
     around = program.tree.function(load.call) or program.module
-    return any(
-        isinstance(call.func, ast.Attribute) and call.func.attr in ("set_rng_state", "set_rng_state_all")
-        for call in program.tree.within(around, ast.Call)
-    )
+    memo: dict[ast.AST, bool] = program.memo("checkpoints.random")
+    if around not in memo:
+        memo[around] = any(
+            isinstance(call.func, ast.Attribute) and call.func.attr in ("set_rng_state", "set_rng_state_all")
+            for call in program.tree.within(around, ast.Call)
+        )
+    return memo[around]
 
 
 def is_published(program: Program, load: Load) -> bool:

@@ -15,8 +15,9 @@ from torchlint.semantics.calls import FORWARD_METHODS
 from torchlint.semantics.frames import Event, Region
 from torchlint.semantics.gradients import FLAG, Gradient, flag_argument, switch
 from torchlint.semantics.modes import Mode, Obj, Status
+from torchlint.semantics.objects import class_of
 from torchlint.semantics.project import Definition
-from torchlint.semantics.receivers import class_of_receiver, dependence, is_measure, is_module, is_network_class
+from torchlint.semantics.receivers import dependence, is_measure, is_module, is_network_class
 from torchlint.semantics.regions import regions_of_interest
 from torchlint.semantics.torch_layers import Dependence
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode
@@ -120,7 +121,7 @@ def _receiver(region: Region, event: Event, obj: Obj) -> ast.expr | None:
         return None
     func = event.node.func
     if isinstance(func, ast.Attribute):
-        owner = class_of_receiver(obj)
+        owner = class_of(obj)
         if func.attr in FORWARD_METHODS or (owner is not None and classes.method(owner, func.attr) is not None):
             func = func.value
     root: ast.expr = func

@@ -24,6 +24,7 @@ from torchlint.semantics.modes import (
     make,
     objects,
 )
+from torchlint.semantics.objects import class_of
 from torchlint.semantics.tree import COMPREHENSIONS, FUNCTIONS, children
 
 if TYPE_CHECKING:
@@ -208,7 +209,7 @@ class Expressions(Conditions):
         return result if result is not None else NOTHING
 
     def _made_attribute(self, obj: Obj, name: str, state: State) -> Value:
-        owner = self.class_of(obj)
+        owner = class_of(obj)
         if owner is not None:
             method = classes.method(owner, name)
             if method is not None and isinstance(method.node, FUNCTIONS):

@@ -10,6 +10,7 @@ from torchlint.semantics import classes, module_classes
 from torchlint.semantics.expressions import Expressions
 from torchlint.semantics.frames import DEEPEST, Frame, Region
 from torchlint.semantics.modes import NOTHING, Const, Func, Mode, Objs, State, Status, Value, join_values, make, objects
+from torchlint.semantics.objects import class_of
 from torchlint.semantics.project import Definition
 from torchlint.semantics.reach import class_mode, evals, is_static, parameter_names, speaks_of_modes, worth_following
 from torchlint.semantics.tree import FUNCTIONS, walk
@@ -208,7 +209,7 @@ class Following(Expressions):
         """The method of the project's own class behind ``held.name``, if there is exactly one."""
         found: Func | None = None
         for obj in held:
-            owner = self.class_of(obj)
+            owner = class_of(obj)
             method = classes.method(owner, name) if owner is not None else None
             if method is None or not isinstance(method.node, FUNCTIONS):
                 return None

@@ -15,29 +15,30 @@ if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
 
+def class_of(obj: Obj) -> Definition | None:
+    """The class of the project an object is an instance of."""
+    if obj.kind == "self" and isinstance(obj.node, ast.ClassDef):
+        return Definition(obj.program, obj.node)
+    if obj.kind == "new" and isinstance(obj.node, ast.Call):
+        found = obj.program.definition(obj.node.func)
+        return found if found is not None and isinstance(found.node, ast.ClassDef) else None
+    if obj.kind == "copy" and obj.base is not None:
+        return class_of(obj.base)
+    if obj.kind == "param" and isinstance(obj.node, ast.arg) and obj.node.annotation is not None:
+        annotation = obj.node.annotation
+        found = obj.program.definition(annotation) if isinstance(annotation, ast.Name | ast.Attribute) else None
+        return found if found is not None and isinstance(found.node, ast.ClassDef) else None
+    return None
+
+
 class Objects(abc.ABC):
     """The lowest layer of the interpreter. ``evidence`` holds the module methods that were called on an object."""
 
     program: Program
     evidence: dict[Obj, set[str]]
 
-    def class_of(self, obj: Obj) -> Definition | None:
-        """The class of the project an object is an instance of."""
-        if obj.kind == "self" and isinstance(obj.node, ast.ClassDef):
-            return Definition(obj.program, obj.node)
-        if obj.kind == "new" and isinstance(obj.node, ast.Call):
-            found = obj.program.definition(obj.node.func)
-            return found if found is not None and isinstance(found.node, ast.ClassDef) else None
-        if obj.kind == "copy" and obj.base is not None:
-            return self.class_of(obj.base)
-        if obj.kind == "param" and isinstance(obj.node, ast.arg) and obj.node.annotation is not None:
-            annotation = obj.node.annotation
-            found = obj.program.definition(annotation) if isinstance(annotation, ast.Name | ast.Attribute) else None
-            return found if found is not None and isinstance(found.node, ast.ClassDef) else None
-        return None
-
     def _is_network(self, obj: Obj) -> bool:
-        owner = self.class_of(obj)
+        owner = class_of(obj)
         return owner is not None and module_classes.is_module_class(owner) is True
 
     def status(self, obj: Obj, state: State) -> Status:
@@ -61,7 +62,7 @@ class Objects(abc.ABC):
         own = self.status(obj, state)
         if own.mode is not Mode.FRESH or obj.kind != "new":
             return own
-        owner = self.class_of(obj)
+        owner = class_of(obj)
         if owner is None:
             return own
         held: Status | None = None

@@ -12,8 +12,8 @@ from torchlint.findings import Span
 from torchlint.semantics.classes import definition
 from torchlint.semantics.names import Names
 from torchlint.semantics.scopes import Scopes
-from torchlint.semantics.surface import Surface, surface
-from torchlint.semantics.tree import FUNCTIONS, Tree, build_tree
+from torchlint.semantics.surface import defined
+from torchlint.semantics.tree import FUNCTIONS, FunctionNode, Tree, build_tree
 from torchlint.semantics.values import Values
 from torchlint.settings import DEFAULTS, Settings
 from torchlint.source import Source, SourceError
@@ -43,9 +43,9 @@ class Program:
         return build_tree(self.module)
 
     @cached_property
-    def surface(self) -> Surface:
-        """What the module offers to importers, found without looking below its top-level statements."""
-        return surface(self.module)
+    def defined(self) -> dict[str, FunctionNode | ast.ClassDef]:
+        """The functions and classes that importers get by name, found without looking below the top-level statements."""
+        return defined(self.module)
 
     @cached_property
     def scopes(self) -> Scopes:

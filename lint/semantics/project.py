@@ -5,10 +5,12 @@ from __future__ import annotations
 import ast
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from torchlint.semantics.surface import Surface, surface
 from torchlint.semantics.tree import FunctionNode
 from torchlint.settings import Settings
 from torchlint.source import Source, SourceError, read_source
@@ -22,6 +24,7 @@ _SKIPPED = frozenset({
 _MOST_FILES = 4000
 NOTHING_ASKED, LIST_ASKED, CONTENT_ASKED = range(3)  # what the answer for one file hung on
 _MOST_BYTES = 1_000_000
+_STAR_IMPORT = re.compile(rb"\bimport[\s\\]*\*")
 _ROOT_MARKS = ("pyproject.toml", ".git", ".hg", "setup.py", "setup.cfg")
 
 
@@ -59,6 +62,7 @@ class Project:
         self._fingerprints: dict[int, str] = {}
         self._raw: dict[str, bytes | None] = {}
         self._programs: dict[str, Program | None] = {}
+        self._surfaces: dict[str, Surface | None] = {}
         self._modules: dict[tuple[str, str], str | None] = {}
 
     # -- files ----------------------------------------------------------------------------------------------------------
@@ -134,11 +138,22 @@ class Project:
             self._programs[path] = self._programs.pop(path)  # the most recently used stands last
         return self._programs[path]
 
+    def surface(self, path: str) -> Surface | None:
+        """What a file offers to importers; kept when its tree is let go. None when it is unreadable."""
+        path = os.path.abspath(path)
+        self.asked = CONTENT_ASKED
+        if path not in self._surfaces:
+            program = self.program(path)
+            self._surfaces[path] = surface(program.module) if program is not None else None
+        return self._surfaces[path]
+
     def adopt(self, path: str, program: Program) -> None:
         """Use a program that is being checked for questions about its own file, so that there is one tree of it."""
         path = os.path.abspath(path)
         earlier = self._programs.pop(path, None)
         self._programs[path] = program
+        if self._raw.get(path) != program.source.raw:
+            self._surfaces.pop(path, None)
         if earlier is not None and earlier is not program:
             self._forget_derived()
 
@@ -181,6 +196,7 @@ class Project:
         if self._programs.pop(path, None) is not None:
             self._forget_derived()
         self._raw.pop(path, None)
+        self._surfaces.pop(path, None)
 
     def module_file(self, dotted: str, path: str) -> str | None:
         """The file of a module as imported from ``path``: relative, below the root, or below a folder on the way up to it."""
@@ -223,17 +239,18 @@ class Project:
         if file is None or os.path.abspath(file) == os.path.abspath(path):
             return None
         raw = self.raw(file)
-        if raw is None or (name.encode() not in raw and b"*" not in raw):
+        if raw is None or (name.encode() not in raw and not _STAR_IMPORT.search(raw)):
             return None
-        program = self.program(file)
-        if program is None:
+        surface = self.surface(file)
+        if surface is None:
             return None
-        surface = program.surface
-        for bound in reversed(surface.names.get(name, [])):
-            if isinstance(bound, str):
-                return self.definition(bound, file, depth - 1)
-            if isinstance(bound, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-                return Definition(program, bound)
+        bound = surface.definition(name)
+        if isinstance(bound, str):
+            return self.definition(bound, file, depth - 1)
+        if bound is not None:
+            program = self.program(file)
+            node = program.defined.get(name) if program is not None else None
+            return None if program is None or node is None else Definition(program, node)
         for star in reversed(surface.stars):
             found = self.definition(f"{star}.{name}" if star.strip(".") else star + name, file, depth - 1)
             if found is not None:
@@ -258,10 +275,8 @@ class Project:
         raw = self.raw(file)
         if raw is None or b"torch" not in raw:
             return None
-        program = self.program(file)
-        if program is None:
-            return None
-        bound = program.surface.names.get(name)
+        surface = self.surface(file)
+        bound = surface.names.get(name) if surface is not None else None
         if not bound:
             return None
         found: set[str] = set()

@@ -8,6 +8,7 @@ import re
 from torchlint.semantics import classes, layers, module_classes
 from torchlint.semantics.frames import Event
 from torchlint.semantics.modes import Obj
+from torchlint.semantics.objects import class_of
 from torchlint.semantics.project import Definition
 from torchlint.semantics.torch_layers import Dependence
 from torchlint.semantics.tree import last_name
@@ -28,7 +29,7 @@ def is_measure(obj: Obj) -> bool:
 
 def is_module(event: Event, obj: Obj) -> bool:
     """Whether an object certainly is a network: by its class, its constructor, its annotation, or what is done with it."""
-    owner = class_of_receiver(obj)
+    owner = class_of(obj)
     if owner is not None:
         known = module_classes.is_module_class(owner)
         if known is not None:
@@ -69,15 +70,11 @@ def _evidence(event: Event, obj: Obj) -> set[str]:
     return found
 
 
-def class_of_receiver(obj: Obj) -> Definition | None:
-    return obj.program.flow.class_of(obj)
-
-
 def dependence(obj: Obj) -> Dependence:
     """What is known of the layers of an object."""
     if obj.kind == "copy" and obj.base is not None:
         return dependence(obj.base)
-    owner = class_of_receiver(obj)
+    owner = class_of(obj)
     if owner is not None:
         if obj.kind == "new" and isinstance(obj.node, ast.Call):
             return layers.of_call(obj.program, obj.node)
@@ -85,7 +82,7 @@ def dependence(obj: Obj) -> Dependence:
     if obj.kind == "new" and isinstance(obj.node, ast.Call):
         return layers.of_call(obj.program, obj.node)
     if obj.kind == "attr" and obj.base is not None:
-        holder = class_of_receiver(obj.base)
+        holder = class_of(obj.base)
         if holder is not None:
             if layers.of_class(holder) is Dependence.INDEPENDENT:
                 return Dependence.INDEPENDENT

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from torchlint.semantics.bindings import Binding
 from torchlint.semantics.frames import Event, Region
 from torchlint.semantics.modes import Mode, Obj, Status
-from torchlint.semantics.receivers import class_of_receiver, dependence
+from torchlint.semantics.objects import class_of
+from torchlint.semantics.receivers import dependence
 from torchlint.semantics.torch_layers import Dependence
 from torchlint.semantics.tree import FUNCTIONS, last_name, walk
 
@@ -75,13 +76,13 @@ def _loads_out_of_sight(obj: Obj, status: Status) -> bool:
     return (
         status.mode is Mode.FRESH
         and obj.kind == "new"
-        and class_of_receiver(obj) is not None
+        and class_of(obj) is not None
         and dependence(obj) is Dependence.UNKNOWN
     )
 
 
 def _noisy(obj: Obj) -> bool:
-    owner = class_of_receiver(obj)
+    owner = class_of(obj)
     if owner is None:
         return False
     return any(
