@@ -249,7 +249,8 @@ def _from_callers(program: Program, region: Region, events: list[Event]) -> list
         wanted: ast.AST = owner if owner is not None else entry
         name = owner.name if owner is not None else entry.name
         for other in files_calling(program, name, wanted):
-            found.extend(e for e in other.flow.events if e.kind == "forward" and e.region == region)
+            events = other.flow_to(frozenset({name, entry.name})).events
+            found.extend(e for e in events if e.kind == "forward" and e.region == region)
     return [e for e in found if not all(s.mode is Mode.ENTRY for _, s in e.receivers)]
 
 

@@ -32,6 +32,7 @@ from torchlint.semantics.modes import (
     objects,
 )
 from torchlint.semantics.project import Definition
+from torchlint.semantics.roots import functions_of_interest
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode
 
 if TYPE_CHECKING:
@@ -44,10 +45,14 @@ _PASSES = 3
 
 
 class Flow(Calls):
-    """The mode analysis of one file. ``events`` is complete after construction."""
+    """The mode analysis of one file. ``events`` is complete after construction.
 
-    def __init__(self, program: Program) -> None:
+    ``names`` are functions and classes of other files: whatever leads to one of them is followed as well.
+    """
+
+    def __init__(self, program: Program, names: frozenset[str] = frozenset()) -> None:
         self.program = program
+        self.names = names
         self.events: list[Event] = []
         self.evidence: dict[Obj, set[str]] = {}
         self.followed: set[ast.AST] = set()
@@ -67,7 +72,7 @@ class Flow(Calls):
         if self._spent:
             self.final = State()  # what the unseen rest of the module does to its objects is unknown
         called = _called_names(program)
-        pending = [f for f in program.tree.functions if f not in self.followed]
+        pending = [f for f in functions_of_interest(program, self.names) if f not in self.followed]
         pending.sort(key=lambda f: (f.name in called, f.name.startswith("_") and not f.name.startswith("__"), f.lineno))
         for function in pending:
             if function not in self.followed:
@@ -372,7 +377,9 @@ class Flow(Calls):
             return
         with_modes = tuple((o, self.effective(o, state)) for o in sorted(receivers, key=_order))
         region = frame.regions[-1] if frame.regions else None
-        self.events.append(Event(kind, frame.program, node, region, with_modes, state.modes, frame.stack))
+        self.events.append(
+            Event(kind, frame.program, node, region, with_modes, state.modes, frame.stack, self.evidence)
+        )
 
     def enter_regions(self, function: Func, frame: Frame) -> tuple[Region, ...]:
         """The regions a followed function runs in: the caller's, and its own decorator."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -37,7 +37,8 @@ class Region:
 class Event:
     """Something a rule may ask about. ``kind`` is forward, backward, step or export.
 
-    ``receivers`` are the models concerned with their mode at that moment; ``modes`` the mode of every model then.
+    ``receivers`` are the models concerned with their mode at that moment; ``modes`` the mode of every model then;
+    ``evidence`` the module methods called on each object anywhere on the way.
     """
 
     kind: str
@@ -47,6 +48,7 @@ class Event:
     receivers: tuple[tuple[Obj, Status], ...]
     modes: dict[Obj, Status]
     frames: tuple[ast.AST, ...]
+    evidence: Mapping[Obj, set[str]]
 
 
 @dataclass(slots=True)

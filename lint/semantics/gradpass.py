@@ -69,7 +69,7 @@ class GradientPass:
 
 def gradient_passes(program: Program) -> Iterator[GradientPass]:
     """The evaluation passes of a file that build graphs for nothing, each loop once, in source order."""
-    if "torch" not in program.source.text or not _may_evaluate(program) or _switched_off(program):
+    if "torch" not in program.source.text or not evaluation_loops(program) or _switched_off(program):
         return
     groups: dict[ast.Call, list[Event]] = {}
     for event in program.flow.events:
@@ -89,14 +89,19 @@ def gradient_passes(program: Program) -> Iterator[GradientPass]:
             yield GradientPass(loop, node, sure)
 
 
-def _may_evaluate(program: Program) -> bool:
-    """A cheap look that spares most files the following of models: a loop over data in which nothing asks for gradients."""
-    for loop in program.tree.binders:
-        if isinstance(loop, ast.For | ast.AsyncFor) and _over_data(loop.iter):
-            calls = [n for n in walk(loop) if isinstance(n, ast.Call) and _may_run_directly(n)]
-            if calls and not any(_wants(program, n, 0) for n in walk(loop)):
-                return True
-    return False
+def evaluation_loops(program: Program) -> list[ast.For | ast.AsyncFor]:
+    """The loops over data that run something and in which nothing asks for gradients. A cheap look, errs to too many."""
+    memo: dict[ast.AST, list[ast.For | ast.AsyncFor]] = program.memo("gradpass.loops")
+    if program.module not in memo:
+        memo[program.module] = [
+            loop
+            for loop in program.tree.binders
+            if isinstance(loop, ast.For | ast.AsyncFor)
+            and _over_data(loop.iter)
+            and any(isinstance(n, ast.Call) and _may_run_directly(n) for n in walk(loop))
+            and not any(_wants(program, n, 0) for n in walk(loop))
+        ]
+    return memo[program.module]
 
 
 def _may_run_directly(call: ast.Call) -> bool:
@@ -314,4 +319,5 @@ def _from_other_files(program: Program, node: ast.Call) -> list[Event]:
     owner = program.tree.class_of(entry)
     wanted: ast.AST = owner if owner is not None else entry
     name = owner.name if owner is not None else entry.name
-    return [e for other in files_calling(program, name, wanted) for e in other.flow.events if e.node is node]
+    names = frozenset({name, entry.name})
+    return [e for other in files_calling(program, name, wanted) for e in other.flow_to(names).events if e.node is node]

@@ -34,6 +34,7 @@ class Program:
         self.project = project
         self.settings = settings
         self._memos: dict[str, dict[ast.AST, Any]] = {}
+        self._flows: dict[frozenset[str], Flow] = {}
         if project is not None:
             project.adopt(source.path, self)
 
@@ -69,6 +70,14 @@ class Program:
 
         return Flow(self)
 
+    def flow_to(self, names: frozenset[str]) -> Flow:
+        """The same, followed also from whatever leads to functions or classes of these names in other files."""
+        from torchlint.semantics.flow import Flow
+
+        if names not in self._flows:
+            self._flows[names] = Flow(self, names)
+        return self._flows[names]
+
     def memo(self, purpose: str) -> dict[ast.AST, Any]:
         """A store for results about nodes of this file, one per purpose, kept as long as the file is."""
         return self._memos.setdefault(purpose, {})
@@ -76,6 +85,7 @@ class Program:
     def forget_derived(self) -> None:
         """Drop what was concluded with the help of other files."""
         self._memos.clear()
+        self._flows.clear()
         self.__dict__.pop("flow", None)
 
     def definition(self, expr: ast.expr) -> Definition | None:

@@ -62,12 +62,7 @@ def is_module(event: Event, obj: Obj) -> bool:
 
 
 def _evidence(event: Event, obj: Obj) -> set[str]:
-    found: set[str] = set()
-    flow = event.program.flow
-    found |= flow.evidence.get(obj, set())
-    for program in {obj.program, event.program}:
-        found |= program.flow.evidence.get(obj, set())
-    return found
+    return event.evidence.get(obj, set()) | event.program.flow.evidence.get(obj, set())
 
 
 def dependence(obj: Obj) -> Dependence:

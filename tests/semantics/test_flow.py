@@ -19,7 +19,7 @@ def mode(text: str) -> Mode:
     source = read_source("module.py", (HEAD + text).encode())
     program = Program(source, parse(source))
     found = Mode.NONE
-    for event in program.flow.events:
+    for event in program.flow_to(frozenset({"MARK"})).events:
         marked = any(isinstance(a, ast.Name) and a.id == "MARK" for a in event.node.args)
         if event.kind == "forward" and marked:
             for _, status in event.receivers:
