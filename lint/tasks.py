@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from torchlint.semantics.project import Project
 
 # A parsed file with all that is known of it takes about 80 bytes for each byte of source.
-_COLLECT_BYTES = 500_000  # garbage is collected each time this much source has been checked
-_KEPT_BYTES = 500_000  # so much source of a project stays parsed for questions from other files
+_COLLECT_BYTES = 10_000_000  # trees are unlinked when they are let go; what cycles remain is collected this rarely
+_KEPT_BYTES = 1_000_000  # so much source of a project stays parsed for questions from other files
 
 
 @dataclass(frozen=True, slots=True)

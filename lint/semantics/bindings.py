@@ -69,6 +69,12 @@ class Bindings:
         self.star_imports: list[str] = []
         self._build()
 
+    def release(self) -> None:
+        """Unlink scopes and bindings, which refer to each other."""
+        for scope in self.by_node.values():
+            scope.bindings.clear()
+            scope.places.clear()
+
     def scope_of(self, node: ast.AST) -> Scope:
         """The scope in which an expression or statement is evaluated."""
         child = node

@@ -88,6 +88,14 @@ class Program:
         self._flows.clear()
         self.__dict__.pop("flow", None)
 
+    def release(self) -> None:
+        """Let go of everything that was computed. What refers to itself would otherwise wait for garbage collection."""
+        self.forget_derived()
+        if "scopes" in self.__dict__:
+            self.scopes.release()
+        for name in ("tree", "scopes", "names", "values", "defined"):
+            self.__dict__.pop(name, None)
+
     def definition(self, expr: ast.expr) -> Definition | None:
         """The function or class an expression certainly means, in this file or another of the project."""
         return definition(self, expr)

@@ -185,6 +185,7 @@ class Project:
                 kept += len(program.source.raw)
                 if kept > most_bytes:
                     del self._programs[path]
+                    program.release()
                     dropped = True
         if dropped:
             self._forget_derived()
