@@ -14,6 +14,7 @@ from types import GenericAlias
 from typing import ClassVar
 
 from torchlint.findings import Finding, Fix, Severity, Span, Text
+from torchlint.rules.screens import Screen
 from torchlint.semantics.program import Program
 
 SECTIONS = (
@@ -30,13 +31,14 @@ SECTIONS = (
 class Rule(abc.ABC):
     """One defect. Subclasses set the class variables, a docstring with all :data:`SECTIONS`, and :meth:`check`.
 
-    ``screen`` must match the bytes of every file in which the rule can report: a file it does not match is never parsed.
+    ``screen`` must find something in every file in which the rule can report: another file is never parsed. A pattern of
+    bytes will do; :func:`torchlint.rules.screens.having` is faster.
     """
 
     code: ClassVar[str]
     name: ClassVar[str]
     severity: ClassVar[Severity]
-    screen: ClassVar[re.Pattern[bytes]]
+    screen: ClassVar[Screen]
     default: ClassVar[bool] = True
 
     @abc.abstractmethod

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
@@ -12,6 +11,7 @@ from torchlint.fixers.expressions import replace_expression
 from torchlint.fixers.imports import add_import
 from torchlint.fixers.layout import Edits
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.conflicts import asks_for_workers
 from torchlint.semantics.datasets import in_memory
 from torchlint.semantics.guards import iterated_on_import
@@ -76,7 +76,7 @@ class NoWorkers(Rule):
     code = "TL101"
     name = "no-workers"
     severity = Severity.WARNING
-    screen = re.compile(rb"Loader")
+    screen = having(b"Loader")
 
     def check(self, program: Program) -> Iterator[Finding]:
         found = [loader for loader in loaders(program) if loader.no_workers and not asks_for_workers(program, loader)]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.fixers.arguments import add_keyword, set_keyword
 from torchlint.fixers.imports import add_import
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.batches import transfers
 from torchlint.semantics.loaders import loader_argument
 from torchlint.semantics.pinning import PIN_POSITION, Pinned, collates_on_device, is_collated, pinned, waits
@@ -72,7 +72,7 @@ class UnpinnedMemory(Rule):
     code = "TL102"
     name = "unpinned-memory"
     severity = Severity.WARNING
-    screen = re.compile(rb"\A(?s:(?=.*(?:cuda|accelerator|xpu))(?=.*[Ll]oader))")
+    screen = having(b"oader", (b"cuda", b"accelerator", b"xpu"))
 
     def check(self, program: Program) -> Iterator[Finding]:
         moved = dict.fromkeys(loader for transfer in transfers(program) for loader in transfer.loaders)

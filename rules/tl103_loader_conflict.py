@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
 from torchlint.fixers.arguments import remove_argument
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.conflicts import NEED_WORKERS, Conflict, Contradiction, contradictions
 from torchlint.semantics.program import Program
 
@@ -56,9 +56,9 @@ class LoaderConflict(Rule):
     code = "TL103"
     name = "loader-conflict"
     severity = Severity.ERROR
-    screen = re.compile(
-        rb"\A(?s:(?=.*[Ll]oader)(?=.*(?:prefetch_factor|persistent_workers|multiprocessing_context|timeout|drop_last"
-        rb"|sampler)))"
+    screen = having(
+        b"oader",
+        (b"prefetch_factor", b"persistent_workers", b"multiprocessing_context", b"timeout", b"drop_last", b"sampler"),
     )
 
     def check(self, program: Program) -> Iterator[Finding]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.fixers.statements import insert_at_body_start
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.program import Program
 from torchlint.semantics.samplers import Repeated, repeated_orders
 
@@ -67,7 +67,7 @@ class MissingSetEpoch(Rule):
     code = "TL104"
     name = "missing-set-epoch"
     severity = Severity.ERROR
-    screen = re.compile(rb"DistributedSampler|\bdistributed\b")
+    screen = having(b"DistributedSampler", b"range", without=(b"set_epoch",))
 
     def check(self, program: Program) -> Iterator[Finding]:
         for repeated in repeated_orders(program):

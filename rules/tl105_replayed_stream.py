@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.loaders import Loader, loader_argument, loaders
 from torchlint.semantics.program import Program
 from torchlint.semantics.values import ABSENT, Known
@@ -78,7 +78,7 @@ class ReplayedStream(Rule):
     code = "TL105"
     name = "replayed-stream"
     severity = Severity.ERROR
-    screen = re.compile(rb"\A(?s:(?=.*[Ll]oader)(?=.*workers))")
+    screen = having(b"oader", b"workers")
 
     def check(self, program: Program) -> Iterator[Finding]:
         for loader in loaders(program):

@@ -9,6 +9,7 @@ from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
 from torchlint.fixers.layout import Edits
 from torchlint.fixers.tags import add_field, add_prefix, replace_in_tag
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.loops import SeriesLoop
 from torchlint.semantics.namespaces import NewTag, namespaces, suggested_tag
 from torchlint.semantics.program import Program
@@ -74,8 +75,11 @@ class DuplicateTag(Rule):
     code = "TL201"
     name = "duplicate-tag"
     severity = Severity.ERROR
-    screen = re.compile(
-        rb"\badd_(?:scalar|histogram(?:_raw)?|images?(?:_with_boxes)?|figure|video|audio|text|pr_curve)\b"
+    screen = having(
+        b"add_",
+        matching=re.compile(
+            rb"\badd_(?:scalar|histogram(?:_raw)?|images?(?:_with_boxes)?|figure|video|audio|text|pr_curve)\b"
+        ),
     )
 
     def check(self, program: Program) -> Iterator[Finding]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Edit, Finding, Fix, Safety, Severity, text
 from torchlint.fixers.arguments import add_keyword
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.images import Picture, picture
 from torchlint.semantics.program import Program
 from torchlint.semantics.summaries import Summary, summaries
@@ -64,7 +64,7 @@ class ImageLayout(Rule):
     code = "TL202"
     name = "image-layout"
     severity = Severity.ERROR
-    screen = re.compile(rb"(?s)add_image.*(?:cv2|PIL)|(?:cv2|PIL).*add_image")
+    screen = having(b"add_image", (b"cv2", b"PIL"))
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in summaries(program):

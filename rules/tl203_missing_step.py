@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.fixers.arguments import set_keyword
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.program import Program
 from torchlint.semantics.steps import Loop, counter, has_step, loops_of_series, starts_again
 from torchlint.semantics.summaries import Summary, step_position, summaries
@@ -61,7 +62,7 @@ class MissingStep(Rule):
     code = "TL203"
     name = "missing-step"
     severity = Severity.ERROR
-    screen = re.compile(rb"(?s)SummaryWriter.*\.\s*add_|\.\s*add_.*SummaryWriter")
+    screen = having(b"SummaryWriter", matching=re.compile(rb"\.\s*add_"))
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in summaries(program):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
@@ -11,6 +10,7 @@ from torchlint.fixers.layout import Edits
 from torchlint.fixers.modes import always_leaves, insert_before_each_exit
 from torchlint.fixers.statements import insert_after
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.open_writers import OpenWriter, open_writers
 from torchlint.semantics.program import Program
 from torchlint.semantics.tree import walk
@@ -63,7 +63,7 @@ class UnclosedWriter(Rule):
     code = "TL204"
     name = "unclosed-writer"
     severity = Severity.WARNING
-    screen = re.compile(rb"SummaryWriter")
+    screen = having(b"SummaryWriter")
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in open_writers(program):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.program import Program
 from torchlint.semantics.writers import writer_of
 
@@ -55,7 +55,7 @@ class ScalarFanout(Rule):
     name = "scalar-fanout"
     severity = Severity.WARNING
     default = False
-    screen = re.compile(rb"add_scalars")
+    screen = having(b"add_scalars")
 
     def check(self, program: Program) -> Iterator[Finding]:
         for call in program.tree.calls:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
 from torchlint.fixers.mode_switches import follow_flag, switch_for_inference, switch_modes
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.evalmode import Exposure, exposures, gradient_flag, trains
 from torchlint.semantics.program import Program
 from torchlint.semantics.torch_layers import Dependence
@@ -83,7 +83,7 @@ class MissingEval(Rule):
     code = "TL301"
     name = "missing-eval"
     severity = Severity.ERROR
-    screen = re.compile(rb"\b(?:no_grad|inference_mode|set_grad_enabled)\b")
+    screen = having((b"no_grad", b"inference_mode", b"set_grad_enabled"))
 
     def check(self, program: Program) -> Iterator[Finding]:
         for exposed in exposures(program):

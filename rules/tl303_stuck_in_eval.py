@@ -11,6 +11,7 @@ from torchlint.fixers.layout import Edits
 from torchlint.fixers.modes import fresh_name, insert_before_each_exit
 from torchlint.fixers.statements import insert_before
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.program import Program
 from torchlint.semantics.stuckeval import stuck
 from torchlint.semantics.tree import walk
@@ -77,7 +78,7 @@ class StuckInEval(Rule):
     code = "TL303"
     name = "stuck-in-eval"
     severity = Severity.ERROR
-    screen = re.compile(rb"\.\s*eval\s*\(")
+    screen = having(b"backward", matching=re.compile(rb"\.\s*eval\s*\("))
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in stuck(program):

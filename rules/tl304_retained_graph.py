@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.fixers.expressions import append_to_expression
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.program import Program
 from torchlint.semantics.retained import Retained, needs_tensor, retained
 
@@ -68,7 +68,7 @@ class RetainedGraph(Rule):
     code = "TL304"
     name = "retained-graph"
     severity = Severity.WARNING
-    screen = re.compile(rb"backward\s*\(")
+    screen = having(b"backward")
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in retained(program):

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.fixers.statements import insert_before
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.accumulation import Uncleared, uncleared
 from torchlint.semantics.program import Program
 
@@ -59,7 +59,7 @@ class MissingZeroGrad(Rule):
     code = "TL305"
     name = "missing-zero-grad"
     severity = Severity.ERROR
-    screen = re.compile(rb"(?s)\.\s*backward\s*\(.*\.\s*step\s*\(|\.\s*step\s*\(.*\.\s*backward\s*\(")
+    screen = having(b"backward", b"step")
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in uncleared(program):

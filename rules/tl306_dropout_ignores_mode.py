@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.fixers.arguments import add_keyword
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.dropouts import deaf_dropouts
 from torchlint.semantics.program import Program
 
@@ -60,7 +61,7 @@ class DropoutIgnoresMode(Rule):
     code = "TL306"
     name = "dropout-ignores-mode"
     severity = Severity.ERROR
-    screen = re.compile(rb"dropout")
+    screen = having(b"dropout", matching=re.compile(rb"\bdropout(?:[123]d)?\b(?!\s*[=:])|alpha_dropout"))
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in deaf_dropouts(program):

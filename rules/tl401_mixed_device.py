@@ -11,6 +11,7 @@ from torchlint.fixers.calls import cuda_to_device, move_into_factory
 from torchlint.fixers.device_definition import DEVICE, define_device
 from torchlint.fixers.layout import Edits
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.device_choice import Choice, choices, is_free, meant
 from torchlint.semantics.devices import place
 from torchlint.semantics.moves import (
@@ -77,7 +78,7 @@ class MixedDevice(Rule):
     code = "TL401"
     name = "mixed-device"
     severity = Severity.WARNING
-    screen = re.compile(rb"(?s)\A(?=.*?\.\s*cuda\s*\()(?=.*?\.\s*to\s*\()")
+    screen = having(b"cuda", matching=(re.compile(rb"\.\s*cuda\s*\("), re.compile(rb"\.\s*to\s*\(")))
 
     def check(self, program: Program) -> Iterator[Finding]:
         for call in cuda_calls(program):

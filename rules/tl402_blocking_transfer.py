@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.fixers.arguments import add_keyword
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.batches import Transfer, transfers
 from torchlint.semantics.pinning import Pinned, is_collated, pinned, waits
 from torchlint.semantics.program import Program
@@ -64,7 +64,7 @@ class BlockingTransfer(Rule):
     code = "TL402"
     name = "blocking-transfer"
     severity = Severity.WARNING
-    screen = re.compile(rb"\A(?s:(?=.*pin_memory)(?=.*(?:cuda|accelerator|xpu))(?=.*[Ll]oader))")
+    screen = having(b"pin_memory", b"oader", (b"cuda", b"accelerator", b"xpu"))
 
     def check(self, program: Program) -> Iterator[Finding]:
         for transfer in transfers(program):

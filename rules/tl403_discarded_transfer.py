@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
 from torchlint.fixers.statements import assign_result
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import Discarded
 from torchlint.semantics.program import Program
 from torchlint.semantics.tensors import is_tensor
 from torchlint.semantics.transfers import Transfer, discarded, is_batch_part, is_read_later
@@ -65,7 +66,9 @@ class DiscardedTransfer(Rule):
     code = "TL403"
     name = "discarded-transfer"
     severity = Severity.ERROR
-    screen = re.compile(rb"\.\s*(?:to|cuda|cpu|float|double|half|bfloat16|long|int|detach|type|type_as|xpu)\s*\(")
+    screen = Discarded(
+        re.compile(rb"\.\s*(?:to|cuda|cpu|float|double|half|bfloat16|long|int|detach|type|type_as|xpu)\s*\(")
+    )
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in discarded(program):

@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.fixers.arguments import add_keyword
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.program import Program
-from torchlint.semantics.strays import strays
+from torchlint.semantics.strays import FACTORIES, strays
 
 
 class StrayCpuTensor(Rule):
@@ -61,7 +62,14 @@ class StrayCpuTensor(Rule):
     code = "TL404"
     name = "stray-cpu-tensor"
     severity = Severity.ERROR
-    screen = re.compile(rb"def\s+forward")
+    screen = having(
+        b"forward",
+        tuple(name.encode() for name in FACTORIES),
+        matching=(
+            re.compile(rb"def\s+forward"),
+            re.compile(rb"\.\s*(?:NAMES)\b|\b(?:NAMES)\s*(?:\(|as\b)".replace(b"NAMES", "|".join(FACTORIES).encode())),
+        ),
+    )
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in strays(program):

@@ -10,6 +10,7 @@ from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
 from torchlint.fixers.arguments import add_keyword, move_keyword, remove_argument, rename_keyword, set_keyword
 from torchlint.fixers.layout import Edits
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.checkpoints import (
     HUB_LOAD,
     JIT_LOAD,
@@ -79,7 +80,7 @@ class UnmappedLoad(Rule):
     code = "TL501"
     name = "unmapped-load"
     severity = Severity.ERROR
-    screen = re.compile(rb"\bload(?:_url|_state_dict_from_url)?\b")
+    screen = having(b"load", matching=re.compile(rb"\bload(?:_url|_state_dict_from_url)?\b"))
 
     def check(self, program: Program) -> Iterator[Finding]:
         for load in loads(program):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.fixers.expressions import replace_expression
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.program import Program
 from torchlint.semantics.saves import Save, contents, saves
 from torchlint.semantics.tree import walk
@@ -66,7 +66,7 @@ class WrappedStateDict(Rule):
     code = "TL502"
     name = "wrapped-state-dict"
     severity = Severity.ERROR
-    screen = re.compile(rb"\A(?s:(?=.*(?:DataParallel|compile))(?=.*state_dict)(?=.*save))")
+    screen = having((b"DataParallel", b"compile"), b"state_dict", b"save")
 
     def check(self, program: Program) -> Iterator[Finding]:
         quiet: bool | None = None

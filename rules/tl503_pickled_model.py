@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.program import Program
 from torchlint.semantics.whole_models import pickled_models
 
@@ -57,7 +57,7 @@ class PickledModel(Rule):
     code = "TL503"
     name = "pickled-model"
     severity = Severity.WARNING
-    screen = re.compile(rb"\A(?s:(?=.*torch)(?=.*save))")
+    screen = having(b"torch", b"save")
 
     def check(self, program: Program) -> Iterator[Finding]:
         for save, model in pickled_models(program):

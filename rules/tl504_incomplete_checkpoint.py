@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.program import Program
 from torchlint.semantics.resuming import incomplete_checkpoints
 
@@ -78,7 +78,7 @@ class IncompleteCheckpoint(Rule):
     code = "TL504"
     name = "incomplete-checkpoint"
     severity = Severity.WARNING
-    screen = re.compile(rb"\A(?s:(?=.*load_state_dict)(?=.*optim)(?=.*save))")
+    screen = having(b"load_state_dict", b"optim", b"save")
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in incomplete_checkpoints(program):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
 from torchlint.fixers.arguments import set_keyword
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.checkpoints import LOAD, Load, from_outside, is_round_trip, loads, weights_only
 from torchlint.semantics.loaded import Use, use_of
 from torchlint.semantics.plainness import REFUSED, Kind, kind_of
@@ -69,7 +69,7 @@ class UntrustedLoad(Rule):
     code = "TL505"
     name = "untrusted-load"
     severity = Severity.WARNING
-    screen = re.compile(rb"\A(?s:(?=.*torch)(?=.*load))")
+    screen = having(b"torch", b"load")
     default = False
 
     def check(self, program: Program) -> Iterator[Finding]:

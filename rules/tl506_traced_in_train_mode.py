@@ -13,6 +13,7 @@ from torchlint.fixers.mode_switches import names_in
 from torchlint.fixers.modes import surround_with_mode
 from torchlint.fixers.statements import insert_before
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.exports import Exported, exported_in_train_mode
 from torchlint.semantics.program import Program
 from torchlint.semantics.training import trains
@@ -70,7 +71,11 @@ class TracedInTrainMode(Rule):
     code = "TL506"
     name = "traced-in-train-mode"
     severity = Severity.ERROR
-    screen = re.compile(rb"\A(?s:(?=.*torch)(?=.*(?:trace|export)))")
+    screen = having(
+        b"torch",
+        (b"trace", b"export"),
+        matching=re.compile(rb"\.\s*(?:trace|export)\b|\b(?:trace|export)\s*(?:\(|as\b)"),
+    )
 
     def check(self, program: Program) -> Iterator[Finding]:
         if not any(True for _ in program.calls_to("torch.jit.trace", "torch.export.export", "torch.onnx.export")):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
@@ -11,6 +10,7 @@ from torchlint.fixers.expressions import append_to_expression, wrap_expression
 from torchlint.fixers.imports import add_import
 from torchlint.fixers.layout import Edits
 from torchlint.rules.rule import Rule
+from torchlint.rules.screens import having
 from torchlint.semantics.checkpoints import unpickles_on_purpose
 from torchlint.semantics.plainness import REFUSED, Kind, kind_of
 from torchlint.semantics.program import Program
@@ -73,7 +73,7 @@ class UnplainCheckpoint(Rule):
     code = "TL507"
     name = "unplain-checkpoint"
     severity = Severity.ERROR
-    screen = re.compile(rb"\A(?s:(?=.*torch)(?=.*save))")
+    screen = having(b"torch", b"save")
 
     def check(self, program: Program) -> Iterator[Finding]:
         known: bool | None = None

@@ -10,7 +10,8 @@ from torchlint.fixers.expressions import append_to_expression, wrap_expression
 from torchlint.fixers.imports import add_import
 from torchlint.fixers.layout import Edits
 from torchlint.rules.rule import Rule
-from torchlint.semantics.kept_weights import Kept, kept_weights
+from torchlint.rules.screens import having
+from torchlint.semantics.kept_weights import KEPT_WHILE, Kept, kept_weights
 from torchlint.semantics.program import Program
 
 
@@ -69,7 +70,13 @@ class AliasedBestWeights(Rule):
     code = "TL508"
     name = "aliased-best-weights"
     severity = Severity.ERROR
-    screen = re.compile(rb"\.(?:state_dict|(?:named_)?parameters|weight|bias)\b")
+    screen = having(
+        (b"state_dict", b"parameters", b"weight", b"bias"),
+        matching=(
+            re.compile(rb"\.\s*(?:state_dict|(?:named_)?parameters|weight|bias)\b"),
+            re.compile(KEPT_WHILE.pattern.encode()),
+        ),
+    )
 
     def check(self, program: Program) -> Iterator[Finding]:
         for kept in kept_weights(program):

@@ -22,6 +22,11 @@ _NO_MODEL = re.compile(r"opt|sched|scaler|sampler|loader|adam|sgd|warmup|stopp",
 _KEPT = re.compile(
     r"(?:^|_)(?:best|old|prev(?:ious)?|before|orig(?:inal)?|init(?:ial)?|saved|snapshot|backup|start)(?:_|$)", re.I
 )
+# Without a word that speaks of training steps or of the best result there is nothing over which weights are kept.
+KEPT_WHILE = re.compile(
+    r"backward|\.\s*step\b|[bB][eE][sS][tT]|\btrain[A-Z]\w*\s*\(|(?:\b|_)train\s*\((?!\s*\))"
+    r"|(?:\b|_)(?:train(?!ing_set|_loader|able|_data)(?=_|[A-Z])|fit|finetune|fine_tune|optimi[sz]e)(?:_\w*|[A-Z]\w*)?\s*\("
+)
 _SHALLOW = ("builtins.dict", "builtins.list", "builtins.tuple", "collections.OrderedDict", "copy.copy")
 _Assignment = ast.Assign | ast.AnnAssign
 _SAVERS = frozenset({"load_state_dict", "save"})
@@ -43,6 +48,8 @@ class Kept:
 
 def kept_weights(program: Program) -> Iterator[Kept]:
     """The weights that a file keeps over later training steps without a copy, and reads afterwards."""
+    if KEPT_WHILE.search(program.source.text) is None:
+        return
     for node in program.tree.nodes:
         found = _tensors(program, node)
         if found is None:

@@ -18,10 +18,7 @@ from torchlint.semantics.values import ABSENT
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
-_FACTORIES = tuple(
-    f"torch.{name}"
-    for name in ("zeros", "ones", "full", "empty", "arange", "linspace", "eye", "rand", "randn", "randint", "tensor")
-)
+FACTORIES = ("zeros", "ones", "full", "empty", "arange", "linspace", "eye", "rand", "randn", "randint", "tensor")
 _DEFAULT = ("torch.set_default_device", "torch.set_default_tensor_type")
 _MOVING = frozenset(
     {"to", "cuda", "type", "type_as", "cpu", "numpy", "tolist", "item", "xpu", "new_tensor", "expand_as_"}
@@ -54,7 +51,7 @@ def strays(program: Program) -> Iterator[Stray]:
     """The tensors made on the CPU in the ``forward`` methods of a file, in source order."""
     if any(True for _ in program.calls_to(*_DEFAULT)):
         return
-    for call in program.calls_to(*_FACTORIES):
+    for call in program.calls_to(*(f"torch.{name}" for name in FACTORIES)):
         forward = _forward_around(program, call)
         if forward is None or not _is_placed_by_default(program, call):
             continue
