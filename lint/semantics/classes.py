@@ -18,6 +18,16 @@ def definition(program: Program, expr: ast.expr, depth: int = 5) -> Definition |
     """The one function or class an expression certainly means; None when there are several, or none is in reach."""
     if depth == 0:
         return None
+    memo: dict[ast.AST, Definition | None] = program.memo("classes.definition")
+    if expr not in memo:
+        found = _definition(program, expr, depth)
+        if depth < 5:  # what was looked for with less patience is no final answer
+            return found
+        memo[expr] = found
+    return memo[expr]
+
+
+def _definition(program: Program, expr: ast.expr, depth: int) -> Definition | None:
     if isinstance(expr, ast.Name):
         found: Definition | None = None
         for binding in program.scopes.reaching(expr):

@@ -59,6 +59,7 @@ class Flow(Calls):
         self._left = _BUDGET
         self._spent = False
         self._owners: dict[ast.Name, Scope | None] = {}
+        self._built: dict[ast.ClassDef, State | None] = {}
         self._run()
 
     # -- roots ----------------------------------------------------------------------------------------------------------
@@ -81,23 +82,41 @@ class Flow(Calls):
     def _root(self, function: FunctionNode) -> None:
         """Follow a function that nothing in sight calls, with arguments as its unseen callers left them."""
         program = self.program
-        state = self.final.copy()
-        state.modes = {o: Status(s.mode | Mode.ENTRY, s.sources) for o, s in state.modes.items()}
         owner = program.tree.class_of(function)
         instance: Objs | None = None
-        if owner is not None:
+        state: State | None
+        if owner is None:
+            state = self._start()
+        else:
             instance = frozenset({make("self", owner, program)})
-            constructor = classes.method(Definition(program, owner), "__init__")
-            if function.name != "__init__" and constructor is not None and isinstance(constructor.node, FUNCTIONS):
-                self._begin()
-                self.enter(
-                    Func(constructor.program, constructor.node, instance), {}, state, self._outermost(), unknown=True
-                )
+            state = self._start() if function.name == "__init__" else self._constructed(owner, instance)
+            if state is None:
+                return
+            if function.name != "__init__":
                 self._blur(owner, function, state)
-                if self._spent:
-                    return
         self._begin()
         self.enter(Func(program, function, instance), {}, state, self._outermost(), unknown=True)
+
+    def _start(self) -> State:
+        """What the module left, except that unseen code may have switched every mode since."""
+        state = self.final.copy()
+        state.modes = {o: Status(s.mode | Mode.ENTRY, s.sources) for o, s in state.modes.items()}
+        return state
+
+    def _constructed(self, owner: ast.ClassDef, instance: Objs) -> State | None:
+        """The state in which the constructor leaves an object; None when it could not be followed to its end."""
+        if owner not in self._built:
+            state = self._start()
+            constructor = classes.method(Definition(self.program, owner), "__init__")
+            if constructor is not None and isinstance(constructor.node, FUNCTIONS):
+                self._begin()
+                function = Func(constructor.program, constructor.node, instance)
+                self.enter(function, {}, state, self._outermost(), unknown=True)
+                self._built[owner] = None if self._spent else state
+            else:
+                self._built[owner] = state
+        built = self._built[owner]
+        return None if built is None else built.copy()
 
     def _begin(self) -> None:
         self._left = max(self._left, _FOR_A_FUNCTION)
@@ -108,19 +127,26 @@ class Flow(Calls):
 
     def _blur(self, owner: ast.ClassDef, function: FunctionNode, state: State) -> None:
         """Between the constructor and a method other methods may have run: what they switch to eval is no longer certain."""
-        for node in self.program.tree.within(owner, ast.Call):
-            callee = node.func
-            if not (
-                isinstance(callee, ast.Attribute) and callee.attr == "eval" and isinstance(callee.value, ast.Attribute)
-            ):
-                continue
-            inside = self.program.tree.function(node)
+        for name, inside in self._switched_attributes(owner):
             if inside is function or (isinstance(inside, FUNCTIONS) and inside.name == "__init__"):
                 continue
-            for (obj, name), value in list(state.attributes.items()):
-                if name == callee.value.attr and obj.node is owner:
+            for (obj, attribute), value in list(state.attributes.items()):
+                if attribute == name and obj.node is owner:
                     for model in objects(value):
                         state.turn(model, self.status(model, state) | Status(Mode.OPAQUE))
+
+    def _switched_attributes(self, owner: ast.ClassDef) -> list[tuple[str, ast.AST | None]]:
+        """The attributes on which a class calls ``eval()``, each with the function in which it does."""
+        memo: dict[ast.AST, list[tuple[str, ast.AST | None]]] = self.program.memo("flow.switched")
+        if owner not in memo:
+            memo[owner] = [
+                (node.func.value.attr, self.program.tree.function(node))
+                for node in self.program.tree.within(owner, ast.Call)
+                if isinstance(node.func, ast.Attribute)
+                and node.func.attr == "eval"
+                and isinstance(node.func.value, ast.Attribute)
+            ]
+        return memo[owner]
 
     # -- statements -----------------------------------------------------------------------------------------------------
 

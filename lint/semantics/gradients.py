@@ -56,6 +56,15 @@ def switch(program: Program, expr: ast.expr) -> tuple[Gradient, ast.expr | None]
 
 def decorator_switch(program: Program, function: FunctionNode) -> ast.expr | None:
     """The decorator that turns gradients off for the whole function, directly or through a function of the project."""
+    if not function.decorator_list:
+        return None
+    memo: dict[ast.AST, ast.expr | None] = program.memo("gradients.decorators")
+    if function not in memo:
+        memo[function] = _decorator_switch(program, function)
+    return memo[function]
+
+
+def _decorator_switch(program: Program, function: FunctionNode) -> ast.expr | None:
     for decorator in function.decorator_list:
         found = switch(program, decorator)
         if found is not None and found[0] is Gradient.OFF:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from torchlint.findings import Span
+from torchlint.semantics.callees import Callees
 from torchlint.semantics.classes import definition
 from torchlint.semantics.names import Names
 from torchlint.semantics.scopes import Scopes
@@ -59,6 +60,11 @@ class Program:
         return Names(self.tree, self.scopes, self.project, self.source.path)
 
     @cached_property
+    def callees(self) -> Callees:
+        """The calls by the last part of what they call."""
+        return Callees(self.tree, self.project, self.source.path)
+
+    @cached_property
     def values(self) -> Values:
         """Constants, call arguments and dict contents."""
         return Values(self.tree, self.scopes)
@@ -93,7 +99,7 @@ class Program:
         self.forget_derived()
         if "scopes" in self.__dict__:
             self.scopes.release()
-        for name in ("tree", "scopes", "names", "values", "defined"):
+        for name in ("tree", "scopes", "names", "callees", "values", "defined"):
             self.__dict__.pop(name, None)
 
     def definition(self, expr: ast.expr) -> Definition | None:
@@ -102,7 +108,7 @@ class Program:
 
     def calls_to(self, *dotted: str) -> Iterator[ast.Call]:
         """Calls whose callee certainly is one of the dotted names, in source order."""
-        return (call for call in self.tree.calls if self.names.matches(call.func, *dotted))
+        return (call for call in self.callees.candidates(dotted) if self.names.matches(call.func, *dotted))
 
     def span(self, node: ast.AST) -> Span:
         """Where a finding about ``node`` stands."""
