@@ -71,6 +71,8 @@ class NoWorkers(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#single-and-multi-process-data-loading
     - https://docs.pytorch.org/docs/stable/notes/windows.html#usage-multiprocessing
+    - `torchlint.runtime.data.auto_workers`
+    - `torchlint.runtime.loaders.measure_loaders`
     """
 
     code = "TL101"

@@ -67,6 +67,7 @@ class UnpinnedMemory(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#memory-pinning
     - https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
+    - `torchlint.runtime.data.train_loader`
     """
 
     code = "TL102"

@@ -51,6 +51,7 @@ class LoaderConflict(Rule):
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader
+    - `torchlint.runtime.data.train_loader`
     """
 
     code = "TL103"

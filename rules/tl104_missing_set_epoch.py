@@ -62,6 +62,7 @@ class MissingSetEpoch(Rule):
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.distributed.DistributedSampler
+    - `torchlint.runtime.data.TrainBatches`
     """
 
     code = "TL104"

@@ -73,6 +73,7 @@ class ReplayedStream(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset
     - https://docs.pytorch.org/docs/stable/data.html#multi-process-data-loading
+    - `torchlint.runtime.data.Seeded`
     """
 
     code = "TL105"

@@ -70,6 +70,7 @@ class DuplicateTag(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/tensorboard.html
     - https://github.com/tensorflow/tensorboard/blob/master/docs/scalars_and_keras.ipynb
+    - `torchlint.runtime.board.Board.scalars`
     """
 
     code = "TL201"

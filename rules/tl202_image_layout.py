@@ -59,6 +59,7 @@ class ImageLayout(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/tensorboard.html
     - https://docs.opencv.org/4.x/d4/da8/group__imgcodecs.html
+    - `torchlint.runtime.board.to_chw`
     """
 
     code = "TL202"

@@ -57,6 +57,7 @@ class MissingStep(Rule):
 
     ## References
     - https://docs.pytorch.org/docs/stable/tensorboard.html
+    - `torchlint.runtime.board.Board.scalars`
     """
 
     code = "TL203"

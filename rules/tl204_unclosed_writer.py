@@ -58,6 +58,7 @@ class UnclosedWriter(Rule):
 
     ## References
     - https://docs.pytorch.org/docs/stable/tensorboard.html
+    - `torchlint.runtime.board.opened`
     """
 
     code = "TL204"

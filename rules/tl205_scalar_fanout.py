@@ -49,6 +49,7 @@ class ScalarFanout(Rule):
 
     ## References
     - https://docs.pytorch.org/docs/stable/tensorboard.html
+    - `torchlint.runtime.board.Board.scalars`
     """
 
     code = "TL205"

@@ -78,6 +78,7 @@ class MissingEval(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.eval
+    - `torchlint.runtime.modes.evaluating`
     """
 
     code = "TL301"

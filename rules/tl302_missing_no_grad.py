@@ -70,6 +70,8 @@ class MissingNoGrad(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/notes/autograd.html#locally-disabling-gradient-computation
     - https://docs.pytorch.org/docs/stable/generated/torch.no_grad.html
+    - `torchlint.runtime.modes.evaluating`
+    - `torchlint.runtime.trainer.validate`
     """
 
     code = "TL302"

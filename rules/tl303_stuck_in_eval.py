@@ -73,6 +73,7 @@ class StuckInEval(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.train
     - https://docs.pytorch.org/docs/stable/notes/autograd.html#evaluation-mode-nn-module-eval
+    - `torchlint.runtime.modes.evaluating`
     """
 
     code = "TL303"

@@ -63,6 +63,7 @@ class RetainedGraph(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/notes/faq.html#my-model-reports-cuda-runtime-error-2-out-of-memory
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.item.html
+    - `torchlint.runtime.trainer.train_one_epoch`
     """
 
     code = "TL304"

@@ -54,6 +54,7 @@ class MissingZeroGrad(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.optim.Optimizer.zero_grad.html
     - https://docs.pytorch.org/tutorials/recipes/recipes/zeroing_out_gradients.html
+    - `torchlint.runtime.trainer.train_one_epoch`
     """
 
     code = "TL305"

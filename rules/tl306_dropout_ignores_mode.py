@@ -56,6 +56,7 @@ class DropoutIgnoresMode(Rule):
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.functional.dropout.html
+    - `torchlint.runtime.model.SmallNet`
     """
 
     code = "TL306"

@@ -73,6 +73,7 @@ class MixedDevice(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/notes/cuda.html#device-agnostic-code
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.cuda.html
+    - `torchlint.runtime.devices.resolve`
     """
 
     code = "TL401"

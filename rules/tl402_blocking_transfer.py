@@ -59,6 +59,7 @@ class BlockingTransfer(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/notes/cuda.html#use-pinned-memory-buffers
     - https://docs.pytorch.org/tutorials/intermediate/pinmem_nonblock.html
+    - `torchlint.runtime.trainer.train_one_epoch`
     """
 
     code = "TL402"

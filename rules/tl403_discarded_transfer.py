@@ -61,6 +61,7 @@ class DiscardedTransfer(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.Tensor.to.html
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.to
+    - `torchlint.runtime.trainer.train_one_epoch`
     """
 
     code = "TL403"

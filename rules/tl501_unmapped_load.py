@@ -75,6 +75,7 @@ class UnmappedLoad(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.load.html
     - https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html
+    - `torchlint.runtime.checkpoint.read_plain`
     """
 
     code = "TL501"

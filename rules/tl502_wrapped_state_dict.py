@@ -61,6 +61,8 @@ class WrappedStateDict(Rule):
     ## References
     - https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html#saving-torch-nn-dataparallel-models
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.parallel.DistributedDataParallel.html
+    - `torchlint.runtime.run.state_of`
+    - `torchlint.runtime.weights.load_weights`
     """
 
     code = "TL502"

@@ -52,6 +52,7 @@ class PickledModel(Rule):
     ## References
     - https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html#save-load-entire-model
     - https://docs.pytorch.org/docs/stable/notes/serialization.html
+    - `torchlint.runtime.export.write_weights`
     """
 
     code = "TL503"

@@ -73,6 +73,7 @@ class IncompleteCheckpoint(Rule):
 
     ## References
     - https://docs.pytorch.org/tutorials/recipes/recipes/saving_and_loading_a_general_checkpoint.html
+    - `torchlint.runtime.run.state_of`
     """
 
     code = "TL504"

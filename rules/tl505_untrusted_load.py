@@ -64,6 +64,7 @@ class UntrustedLoad(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.load.html
     - https://docs.pytorch.org/docs/stable/notes/serialization.html#weights-only
+    - `torchlint.runtime.checkpoint.read_plain`
     """
 
     code = "TL505"

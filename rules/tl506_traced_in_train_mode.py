@@ -66,6 +66,7 @@ class TracedInTrainMode(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.jit.trace.html
     - https://docs.pytorch.org/docs/stable/export.html
+    - `torchlint.runtime.export.export`
     """
 
     code = "TL506"

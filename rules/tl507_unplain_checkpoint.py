@@ -68,6 +68,8 @@ class UnplainCheckpoint(Rule):
     ## References
     - https://docs.pytorch.org/docs/stable/notes/serialization.html#weights-only
     - https://docs.pytorch.org/docs/stable/generated/torch.load.html
+    - `torchlint.runtime.run.state_of`
+    - `torchlint.runtime.seeding.rng_state`
     """
 
     code = "TL507"

@@ -65,6 +65,7 @@ class AliasedBestWeights(Rule):
     ## References
     - https://docs.pytorch.org/tutorials/beginner/saving_loading_models.html#saving-loading-model-for-inference
     - https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module.state_dict
+    - `torchlint.runtime.checkpoint.save`
     """
 
     code = "TL508"
