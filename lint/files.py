@@ -47,25 +47,32 @@ class _Folder:
 
 
 def discover(
-    paths: Iterable[str], configs: Configs, exclude: Sequence[str] = (), *, respect_gitignore: bool = True
+    paths: Iterable[str],
+    configs: Configs,
+    exclude: Sequence[str] = (),
+    *,
+    respect_gitignore: bool = True,
+    force_exclude: bool = False,
 ) -> Discovery:
     """Find the files below ``paths``. Raises ConfigError.
 
     A file named itself is always taken. Below a folder count: the suffix, :data:`EXCLUDED`, ``exclude`` (from the
     current folder), the ``exclude`` of the configuration and ``.gitignore``. None of them applies to a folder that is
-    named, nor to its parents. Links to folders are not followed.
+    named, nor to its parents. Links to folders are not followed. With ``force_exclude``, for callers that name every
+    file of a repository, all but ``.gitignore`` applies to files that are named as well.
     """
-    walk = _Walk(configs, Patterns(exclude, os.getcwd()), respect_gitignore)
+    walk = _Walk(configs, Patterns(exclude, os.getcwd()), respect_gitignore, force_exclude)
     for path in paths:
         walk.start(path)
     return Discovery(walk.targets(), walk.problems)
 
 
 class _Walk:
-    def __init__(self, configs: Configs, exclude: Patterns, respect_gitignore: bool) -> None:
+    def __init__(self, configs: Configs, exclude: Patterns, respect_gitignore: bool, force_exclude: bool) -> None:
         self._configs = configs
         self._exclude = exclude
         self._respect = respect_gitignore
+        self._force = force_exclude
         self._found: dict[str, Target] = {}  # by absolute path
         self._links: list[tuple[str, Config]] = []
         self.problems: list[Problem] = []
@@ -92,7 +99,8 @@ class _Walk:
             config = self._configs.of_folder(path)
             self._walk(_Folder(os.path.normpath(path), self._above(path), self._excludes(config, path)))
         elif stat.S_ISREG(mode):
-            self._add(path, self._configs.of_file(path))
+            if not (self._force and self._passed_over(path)):
+                self._add(path, self._configs.of_file(path))
         else:
             self.problems.append(Problem(path, "is not a regular file, so it is not read (use `-` for standard input)"))
 
@@ -146,6 +154,20 @@ class _Walk:
             return entry.is_dir(follow_symlinks=False)
         except OSError:
             return False
+
+    def _passed_over(self, path: str) -> bool:
+        """Whether a walk from the current folder would not come to this file."""
+        current, parent = os.path.abspath(path), os.path.dirname(os.path.abspath(path))
+        folders = os.path.relpath(parent, os.getcwd()).split(os.sep)
+        if not EXCLUDED.isdisjoint(folders):
+            return True
+        is_folder = False
+        while current != parent:
+            excludes = self._excludes(self._configs.of_folder(parent), parent)
+            if any(patterns.matches(current, folder=is_folder) for patterns in excludes):
+                return True
+            current, parent, is_folder = parent, os.path.dirname(parent), True
+        return False
 
     def _above(self, path: str) -> tuple[Patterns, ...]:
         """The ``.gitignore`` files from the repository's root down to a folder, less what would leave that out."""

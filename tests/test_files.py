@@ -28,8 +28,8 @@ def put(*names: str) -> None:
         path.write_text("")
 
 
-def found(*paths: str, exclude: tuple[str, ...] = (), gitignore: bool = True) -> list[str]:
-    result = discover(paths or (".",), Configs(RULES), exclude, respect_gitignore=gitignore)
+def found(*paths: str, exclude: tuple[str, ...] = (), gitignore: bool = True, force: bool = False) -> list[str]:
+    result = discover(paths or (".",), Configs(RULES), exclude, respect_gitignore=gitignore, force_exclude=force)
     assert result.problems == []
     return [target.path for target in result.targets]
 
@@ -47,6 +47,24 @@ def test_a_file_named_itself_is_taken_whatever_its_name() -> None:
     put("script", "build/x.py", ".gitignore")
     Path(".gitignore").write_text("*\n")
     assert found("script", "build/x.py") == ["build/x.py", "script"]
+
+
+@pytest.mark.parametrize("pattern", ["old/", "old/deep/x.py", "*.py", "old/*"])
+def test_forced_excludes_count_for_named_files(pattern: str) -> None:
+    put("old/deep/x.py", "new.ipynb")
+    Path("torchlint.toml").write_text(f'exclude = ["{pattern}"]')
+    assert found("old/deep/x.py", "new.ipynb") == ["new.ipynb", "old/deep/x.py"]
+    assert found("old/deep/x.py", "new.ipynb", force=True) == ["new.ipynb"]
+
+
+def test_forced_excludes_are_those_a_walk_meets() -> None:
+    put("build/x.py", "a/b.py", "a/c.py", "vendor/own/d.py")
+    Path("torchlint.toml").write_text('exclude = ["vendor/"]')
+    Path("vendor/own/torchlint.toml").write_text("")
+    Path("a/torchlint.toml").write_text('exclude = ["b.py"]')
+    named = ("build/x.py", "a/b.py", "a/c.py", "vendor/own/d.py")
+    assert found(*named, force=True) == found(".") == ["a/c.py"]
+    assert found(*named, exclude=("a",), force=True) == []
 
 
 def test_each_file_is_checked_once() -> None:

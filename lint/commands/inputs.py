@@ -42,7 +42,8 @@ def gather(options: Options, configs: Configs) -> Inputs:
     respect = run_config(options, configs).respect_gitignore
     if options.respect_gitignore is not None:
         respect = options.respect_gitignore
-    return Inputs(discover(paths, configs, options.exclude, respect_gitignore=respect))
+    found = discover(paths, configs, options.exclude, respect_gitignore=respect, force_exclude=options.force_exclude)
+    return Inputs(found)
 
 
 def run_config(options: Options, configs: Configs) -> Config:

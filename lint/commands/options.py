@@ -20,6 +20,7 @@ class Options:
     extend_select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    force_exclude: bool = False
     config: str | None = None
     isolated: bool = False
     respect_gitignore: bool | None = None
@@ -88,6 +89,7 @@ def shared(function: F) -> F:
         _list(
             "--exclude", help="Leave out files and folders that match, written as in .gitignore.", metavar="PATTERNS"
         ),
+        _flag("--force-exclude", help="Leave excluded files out even when they are named, as pre-commit names all."),
         _path("--config", help="Read this configuration file instead of the nearest one."),
         _flag("--isolated", help="Read no configuration file."),
         click.option(

@@ -52,6 +52,9 @@ def commit(folder: Path) -> None:
 @pytest.fixture
 def repository(tmp_path: Path) -> Path:
     (tmp_path / "train.py").write_text(BAD)
+    (tmp_path / "vendor").mkdir()
+    (tmp_path / "vendor" / "theirs.py").write_text(BAD)
+    (tmp_path / "torchlint.toml").write_text('exclude = ["vendor/"]\n')
     run(tmp_path, "git", "init", "-q")
     run(tmp_path, "git", "add", "-A")
     return tmp_path
@@ -69,6 +72,7 @@ def test_a_bad_commit_is_stopped_and_a_fixed_one_passes(repository: Path, hooks:
     assert "TL501" in check
     assert "files were modified by this hook" in fix, "pre-commit stops the commit, so that one looks at the change"
     assert "map_location" in (repository / "train.py").read_text()
+    assert (repository / "vendor" / "theirs.py").read_text() == BAD, "what is excluded is left alone"
 
     run(repository, "git", "add", "-A")
     passed = try_hooks(repository, hooks)
