@@ -171,7 +171,7 @@ class _Run:
         _, edits = apply_round([finding.fix for finding in findings if finding.fix])
         try:
             source = edited(state.source, edits)
-            parse(source)
+            module = parse(source)
         except SourceError as error:
             return f"would break the file ({error.message})"
         except UnicodeError:
@@ -189,7 +189,7 @@ class _Run:
         cured = Counter(finding.code for finding in findings)
         if any(after.codes[code] > state.codes[code] - count for code, count in cured.items()):
             return "does not cure its finding"
-        if not still_accepted(state.source, source):
+        if not still_accepted(state.source, source, module, edits):
             return "would leave a file that LibCST cannot read"
         return _Step(after, edits, tuple(findings))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
@@ -74,12 +75,9 @@ class Store(Protocol):
 
 
 def check_all(tasks: Sequence[Task], store: Store | None = None) -> Iterator[FileResult]:
-    """Check tasks one after the other in this process, with garbage collection held back while trees are built."""
-    was_enabled = gc.isenabled()
-    gc.freeze()
-    gc.disable()
-    done = 0
-    try:
+    """Check tasks one after the other in this process."""
+    with collecting_later():
+        done = 0
         for task in tasks:
             result, size = check_file(task, store)
             done += size
@@ -87,9 +85,20 @@ def check_all(tasks: Sequence[Task], store: Store | None = None) -> Iterator[Fil
                 gc.collect()
                 done = 0
             yield result
+
+
+@contextmanager
+def collecting_later() -> Iterator[None]:
+    """Hold garbage collection back while trees are built, which it would go through again and again."""
+    if not gc.isenabled():
+        yield
+        return
+    gc.freeze()
+    gc.disable()
+    try:
+        yield
     finally:
-        if was_enabled:
-            gc.enable()
+        gc.enable()
         gc.unfreeze()
 
 

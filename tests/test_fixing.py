@@ -277,14 +277,36 @@ def test_a_source_whose_bytes_do_not_come_back_is_not_fixed():
 
 
 def test_the_second_parser_must_agree(monkeypatch):
-    monkeypatch.setattr(second_opinion, "_round_trips", lambda source: "good" not in source.text)
+    monkeypatch.setattr(second_opinion, "_round_trips", lambda text: "good" not in text)
     fixed = fix_source(source_of("bad()"), [CallRule("bad", rename("good"))])
     assert not fixed.changed
     assert "LibCST" in fixed.problems[0].message
 
 
+@pytest.mark.parametrize(
+    ("code", "read"),
+    [
+        ("x\n# note\ny\n  # note\nz = bad()\n\ny\n", ["z = good()\n\n"]),
+        ("# first\nbad()\nx\n", ["# first\ngood()\n"]),
+        ("x; bad()\ny\n", ["x; good()\n"]),
+        ("x\n@bad()\ndef f():\n    y\nz; bad()", ["@good()\ndef f():\n    y\n", "z; good()"]),
+        ("x\nbad()\n", ["x\n", "good()\n"]),
+        ("if x:\n    bad()\n    # end\ny\n", ["if x:\n    good()\n    # end\n"]),
+    ],
+)
+def test_the_second_parser_reads_the_statements_that_changed(monkeypatch, code, read):
+    seen = []
+    monkeypatch.setattr(second_opinion, "_round_trips", lambda text: bool(seen.append(text)) or True)
+    fix_source(source_of(code), [CallRule("bad", rename("good"))])
+    assert seen == read
+
+
+def test_a_statement_that_cannot_stand_alone_is_read_with_all_others():
+    assert fix_source(source_of("x; \\\nbad()\ny"), [CallRule("bad", rename("good"))]).changed
+
+
 def test_the_second_parser_is_not_asked_about_what_it_never_could_read(monkeypatch):
-    monkeypatch.setattr(second_opinion, "_round_trips", lambda source: False)
+    monkeypatch.setattr(second_opinion, "_round_trips", lambda text: False)
     assert fix_source(source_of("bad()"), [CallRule("bad", rename("good"))]).source.text == "good()"
 
 

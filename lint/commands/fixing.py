@@ -14,7 +14,7 @@ from torchlint.findings import Problem, Text, text
 from torchlint.fixing import Fixed, fix_source, is_wanted
 from torchlint.reports.summary import count_errors, count_files
 from torchlint.source import SourceError
-from torchlint.tasks import FileResult, Task, internal_error, open_source, project_of
+from torchlint.tasks import FileResult, Task, collecting_later, internal_error, open_source, project_of
 from torchlint.writing import WriteError, write_file
 
 if TYPE_CHECKING:
@@ -78,14 +78,15 @@ def _attempt(session: Session, task: Task, result: FileResult) -> Fixed | None:
         source = open_source(task.path, _raw(task))
         rules = [rule() for rule in task.plan.rules]
         project = project_of(task.path)
-        fixed = fix_source(
-            source,
-            rules,
-            project,
-            task.plan.settings,
-            unsafe=session.unsafe,
-            select=lambda finding: finding.code not in known,
-        )
+        with collecting_later():
+            fixed = fix_source(
+                source,
+                rules,
+                project,
+                task.plan.settings,
+                unsafe=session.unsafe,
+                select=lambda finding: finding.code not in known,
+            )
     except (OSError, SourceError):
         return None  # the file changed between check and fix
     except Exception as error:

@@ -164,9 +164,8 @@ def _rest_of_name(program: Program, target: ast.expr, seen: set[ast.AST]) -> Use
     if owner is None:
         return Use.UNSEEN
     worst = Use.STATE
-    for node in program.tree.nodes:
-        if _is_use(program, node, target.id, owner.bindings[target.id]):
-            assert isinstance(node, ast.Name)
+    for node in _reads(program, target.id):
+        if _is_use(program, node, owner.bindings[target.id]):
             parent = program.tree.parent(node)
             if isinstance(parent, ast.Subscript) and isinstance(parent.ctx, ast.Store | ast.Del):
                 continue
@@ -190,12 +189,23 @@ def _uses(program: Program, target: ast.Name) -> list[ast.Name]:
     if owner is None:
         return []
     own = [b for b in owner.bindings[target.id] if b.node is target or getattr(b.node, "target", None) is target]
-    return [n for n in program.tree.nodes if isinstance(n, ast.Name) and _is_use(program, n, target.id, own)]
+    return [node for node in _reads(program, target.id) if _is_use(program, node, own)]
 
 
-def _is_use(program: Program, node: ast.AST, name: str, bindings: list[Binding]) -> bool:
-    if not isinstance(node, ast.Name) or node.id != name or not isinstance(node.ctx, ast.Load):
-        return False
+def _reads(program: Program, name: str) -> list[ast.Name]:
+    """Where a name is read in the file, in source order; all names are listed in one pass over the file."""
+    memo = program.memo("reads of names")
+    if program.module not in memo:
+        found: dict[str, list[ast.Name]] = {}
+        for node in program.tree.nodes:
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+                found.setdefault(node.id, []).append(node)
+        memo[program.module] = found
+    listed: dict[str, list[ast.Name]] = memo[program.module]
+    return listed.get(name, [])
+
+
+def _is_use(program: Program, node: ast.Name, bindings: list[Binding]) -> bool:
     return any(binding in bindings for binding in program.scopes.reaching(node))
 
 
