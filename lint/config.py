@@ -197,6 +197,10 @@ def _num_workers(config: Config, value: Any, rules: Sequence[type[Rule]]) -> Con
     return replace(config, settings=replace(config.settings, num_workers=_whole_number(value, 1)))
 
 
+def _time_limit(config: Config, value: Any, rules: Sequence[type[Rule]]) -> Config:
+    return replace(config, settings=replace(config.settings, time_limit=_whole_number(value, 1)))
+
+
 def _output_format(config: Config, value: Any, rules: Sequence[type[Rule]]) -> Config:
     if not isinstance(value, str):
         raise TypeError(f"must be a string, not {_kind(value)}")
@@ -240,6 +244,7 @@ _KEYS: dict[str, Reader] = {
     "exclude": _exclude,
     "per-file-ignores": _per_file_ignores,
     "num-workers": _num_workers,
+    "time-limit": _time_limit,
     "output-format": _output_format,
     "unsafe-fixes": _unsafe_fixes,
     "statistics": _statistics,

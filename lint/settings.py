@@ -7,9 +7,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Options that rules read. ``num_workers`` is what TL101's fix writes; None means ``min(4, os.cpu_count() or 1)``."""
+    """How files are checked, besides the choice of rules.
+
+    ``num_workers`` is what TL101's fix writes; None means ``min(4, os.cpu_count() or 1)``. ``time_limit`` is the
+    processor time in seconds that a file may take to be checked, and again to be fixed.
+    """
 
     num_workers: int | None = None
+    time_limit: int = 60
 
 
 DEFAULTS = Settings()

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
+from torchlint.deadline import TimeLimitReached, time_limit
 from torchlint.files import cannot_read, read
 from torchlint.findings import Finding, Problem
 from torchlint.settings import DEFAULTS, Settings
@@ -111,12 +112,15 @@ def check_file(task: Task, store: Store | None = None) -> tuple[FileResult, int]
     except (OSError, ValueError) as error:
         return FileResult(task.path, problems=(Problem(task.path, cannot_read(error)),)), 0
     try:
-        source = open_source(task.path, raw)
-        project = project_of(task.path)
-        project.asked = 0
-        inspected = inspect(source, [rule() for rule in task.plan.rules], project, task.plan.settings)
+        with time_limit(task.plan.settings.time_limit):
+            source = open_source(task.path, raw)
+            project = project_of(task.path)
+            project.asked = 0
+            inspected = inspect(source, [rule() for rule in task.plan.rules], project, task.plan.settings)
     except SourceError as error:
         return FileResult(task.path, problems=(Problem(task.path, error.message, error.row, error.column),)), len(raw)
+    except TimeLimitReached:
+        return FileResult(task.path, problems=(given_up(task, "check"),)), len(raw)
     except Exception as error:  # a defect of ours must not take the other files with it
         return FileResult(task.path, problems=(internal_error(task.path, error),)), len(raw)
     project.trim(_KEPT_BYTES)
@@ -149,6 +153,16 @@ def _project(root: str) -> Project:
     from torchlint.semantics.project import Project
 
     return Project(root)
+
+
+def given_up(task: Task, what: str) -> Problem:
+    """What is said of a file that took too long to ``what``; what was half known of its project is dropped."""
+    _project.cache_clear()
+    return Problem(
+        task.path,
+        f"took more than {task.plan.settings.time_limit} s of processor time to {what} and was given up, so it may hold "
+        "more than is reported; leave it out by `exclude`, or raise `time-limit` in the configuration",
+    )
 
 
 def internal_error(path: str, error: BaseException) -> Problem:

@@ -49,6 +49,7 @@ def test_all_keys() -> None:
         ignore = ["unmapped-load"]
         exclude = ["third_party"]
         num-workers = 8
+        time-limit = 9
         output-format = "concise"
         unsafe-fixes = true
         statistics = true
@@ -64,6 +65,7 @@ def test_all_keys() -> None:
     assert config.selection == Selection(("TL5",), ("TL001",), ("unmapped-load",))
     assert config.exclude == ("third_party",)
     assert config.settings.num_workers == 8
+    assert config.settings.time_limit == 9
     assert (config.output_format, config.unsafe_fixes, config.statistics, config.jobs) == ("concise", True, True, 2)
     assert config.baseline == os.path.join(os.getcwd(), "known.json")
     assert config.respect_gitignore is False

@@ -8,13 +8,14 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from torchlint.commands.output import Output, report_problem, say
+from torchlint.deadline import TimeLimitReached, time_limit
 from torchlint.diff import unified_diff
 from torchlint.files import read
 from torchlint.findings import Problem, Text, text
 from torchlint.fixing import Fixed, fix_source, is_wanted
 from torchlint.reports.summary import count_errors, count_files
 from torchlint.source import SourceError
-from torchlint.tasks import FileResult, Task, collecting_later, internal_error, open_source, project_of
+from torchlint.tasks import FileResult, Task, collecting_later, given_up, internal_error, open_source, project_of
 from torchlint.writing import WriteError, write_file
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ def _attempt(session: Session, task: Task, result: FileResult) -> Fixed | None:
         source = open_source(task.path, _raw(task))
         rules = [rule() for rule in task.plan.rules]
         project = project_of(task.path)
-        with collecting_later():
+        with collecting_later(), time_limit(task.plan.settings.time_limit):
             fixed = fix_source(
                 source,
                 rules,
@@ -89,6 +90,8 @@ def _attempt(session: Session, task: Task, result: FileResult) -> Fixed | None:
             )
     except (OSError, SourceError):
         return None  # the file changed between check and fix
+    except TimeLimitReached:
+        return Fixed(source, remaining=result.findings, problems=(given_up(task, "fix"),))
     except Exception as error:
         return Fixed(source, remaining=result.findings, problems=(internal_error(task.path, error),))
     return fixed
@@ -120,7 +123,7 @@ def _show(session: Session, results: Iterator[FileResult], done: _Done) -> int:
                 done.files += 1
             left = result.findings if outcome is None else outcome.remaining
             done.findings += sum(is_wanted(finding.fix, unsafe=True) for finding in left)
-    if not session.options.quiet:
+    if not session.options.quiet and (done.fixed or done.findings or not failed):
         say(session.render(_outlook(session, done)))
     if failed:
         return 2

@@ -40,4 +40,5 @@ def show_settings(session: Session) -> int:
             output.write(f"select = {json.dumps([rule.code for rule in plan.rules])}\n")
             workers = plan.settings.num_workers
             output.write(f"num-workers = {workers}\n" if workers else "# num-workers = min(4, os.cpu_count() or 1)\n")
+            output.write(f"time-limit = {plan.settings.time_limit}\n")
     return 2 if session.inputs.found.problems else 0

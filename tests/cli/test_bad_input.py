@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from torchlint import tasks
 from torchlint.__main__ import main
+from torchlint.deadline import time_limit
 from torchlint.findings import Finding
 from torchlint.rules.tl501_unmapped_load import UnmappedLoad
 from torchlint.semantics.program import Program
 
-from .conftest import BAD, Run
+from .conftest import BAD, GOOD, Run
 
 Check = Callable[..., Run]
 USE = b"import torch\ntorch.load('x')\n"  # what makes a file worth parsing
@@ -127,6 +129,40 @@ def test_a_rule_that_crashes_is_named_and_the_run_goes_on(
         "error: crash.py: internal error in TL501 unmapped-load: ZeroDivisionError: what \\x1b[31m now\n"
     )
     assert "bad.py:3" in result.out
+
+
+class _Hanging(UnmappedLoad):
+    """Never ends in files with a certain name, once it has been asked often enough."""
+
+    left = 0
+
+    def check(self, program: Program) -> Iterator[Finding]:
+        if "hang" in program.source.path:
+            type(self).left -= 1
+            while type(self).left < 0:
+                pass
+        yield from super().check(program)
+
+
+@pytest.mark.parametrize(("command", "before"), [("check", 0), ("fix", 0), ("fix", 2)])
+def test_a_file_that_takes_too_long_is_given_up_and_the_run_goes_on(
+    torchlint: Check, bad: Path, folder: Path, monkeypatch: pytest.MonkeyPatch, command: str, before: int
+) -> None:
+    from torchlint.commands import fixing
+
+    monkeypatch.setattr("torchlint.commands.checking.available_rules", lambda: (_Hanging,))
+    monkeypatch.setattr(tasks, "time_limit", lambda seconds: time_limit(seconds / 600))
+    monkeypatch.setattr(fixing, "time_limit", tasks.time_limit)
+    monkeypatch.setattr(_Hanging, "left", before)  # with 2, the fix is made and hangs when it is checked again
+    (folder / "hang.py").write_text(BAD)
+    result = torchlint(*(["fix"] if command == "fix" else []), "--no-cache", "--unsafe-fixes")
+    assert result.code == 2
+    what = "fix" if before else "check"
+    assert result.err.startswith(f"error: hang.py: took more than 60 s of processor time to {what} and was given up")
+    assert len(result.err.splitlines()) == 1
+    assert (folder / "hang.py").read_text() == BAD
+    assert ("hang.py:3" in result.out) == bool(before), "what was found before it was given up is still told"
+    assert (bad.read_text() == GOOD) == (command == "fix")
 
 
 def test_a_slip_in_the_configuration_is_one_line(torchlint: Check, bad: Path, folder: Path) -> None:

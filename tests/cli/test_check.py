@@ -168,10 +168,11 @@ def test_show_files(torchlint: Check, bad: Path, folder: Path) -> None:
 
 
 def test_show_settings(torchlint: Check, bad: Path, folder: Path) -> None:
-    (folder / "torchlint.toml").write_text('select = ["TL501"]\nnum-workers = 3\n')
+    (folder / "torchlint.toml").write_text('select = ["TL501"]\nnum-workers = 3\ntime-limit = 7\n')
     out = torchlint("--show-settings", "--unsafe-fixes").out
     assert 'select = ["TL501"]' in out
     assert "num-workers = 3" in out
+    assert "time-limit = 7" in out
     assert "unsafe-fixes = true" in out
 
 

@@ -86,6 +86,29 @@ def test_ctrl_c_ends_cleanly(many: Path) -> None:
             assert rest.replace(b"checking\n", b"") == b"\ntorchlint: interrupted\n"
 
 
+SPIN = """
+from torchlint.rules.tl501_unmapped_load import UnmappedLoad
+class Spin(UnmappedLoad):
+    code, name, screen = "XX1", "spin", UnmappedLoad.screen
+    def check(self, program):
+        while "slow" in program.source.path:
+            pass
+        return iter(())
+"""
+
+
+def test_a_file_that_takes_too_long_in_a_worker_costs_no_other_file(process: Process, many: Path) -> None:
+    (many / "broken.py").unlink()
+    (many / "slow.py").write_text(BAD)
+    (many / "spin.txt.py").write_text(SPIN)
+    (many / "torchlint.toml").write_text('rules = ["spin.txt.py"]\ntime-limit = 1\nexclude = ["spin.*"]\n')
+    result = process("check", "--jobs", "2", "--no-cache", "--output-format", "concise")
+    assert result.returncode == 2
+    assert result.stderr.startswith(b"error: slow.py: took more than 1 s of processor time to check and was given up")
+    assert len(result.stderr.splitlines()) == 1
+    assert len(result.stdout.splitlines()) == 9
+
+
 def test_output_that_the_terminal_cannot_encode(process: Process, folder: Path) -> None:
     (folder / "a.py").write_text('import torch\ntorch.load("größe 图", weights_only=True)\n', encoding="utf-8")
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
