@@ -96,6 +96,11 @@ def test_diff_changes_nothing_and_can_be_applied(torchlint: Check, bad: Path, fo
     assert torchlint("fix", "--diff") == Run(0, "", "Nothing to fix.\n")
 
 
+@pytest.mark.parametrize("arguments", [(), ("--diff",)])
+def test_a_path_that_is_not_there_is_all_that_is_said(torchlint: Check, folder: Path, arguments: tuple[str]) -> None:
+    assert torchlint("fix", *arguments, "nope.py") == Run(2, "", "error: nope.py: does not exist\n")
+
+
 def test_diff_keeps_line_ends_and_names_more(torchlint: Check, folder: Path) -> None:
     (folder / "a.py").write_bytes((BAD + UNSAFE).replace("\n", "\r\n").encode())
     result = torchlint("--diff")
