@@ -7,12 +7,11 @@ import errno
 import os
 import stat
 import tempfile
-import time
 from collections.abc import Iterator, Sequence
+from typing import BinaryIO
 
 PREFIX = ".torchlint-"
 SUFFIX = ".tmp"
-STALE_SECONDS = 60.0  # a younger temporary file may belong to a run that has not locked it yet
 
 
 class WriteError(Exception):
@@ -38,14 +37,13 @@ def write_file(path: str, new: bytes, *, expected: bytes, roots: Sequence[str] =
         _check_unchanged(path, target, expected)
         folder = os.path.dirname(target) or "."
         remove_stale(folder)
-        with _temporary(folder) as (descriptor, temporary):
-            try:
-                _fill(descriptor, new)
-                _take_over(descriptor, target, status)
-                os.fsync(descriptor)
-            finally:
-                os.close(descriptor)
+        with _temporary(folder) as (file, temporary):
+            _fill(file.fileno(), new)
+            _take_over(file.fileno(), target, status)
+            os.fsync(file.fileno())
             _check_unchanged(path, target, expected)
+            if os.name == "nt":
+                file.close()  # elsewhere it stays open, and so locked, until it has its name
             os.replace(temporary, target)
         _sync_folder(folder)
     except OSError as error:
@@ -53,12 +51,12 @@ def write_file(path: str, new: bytes, *, expected: bytes, roots: Sequence[str] =
 
 
 def remove_stale(folder: str) -> None:
-    """Remove temporary files that runs which were killed have left in a folder."""
+    """Remove temporary files that runs which were killed have left in a folder; those of living runs are locked."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if entry.name.startswith(PREFIX) and entry.name.endswith(SUFFIX) and _is_stale(entry):
+            if entry.name.startswith(PREFIX) and entry.name.endswith(SUFFIX):
                 with contextlib.suppress(OSError):
-                    os.unlink(entry.path)
+                    _remove_if_stale(entry)
 
 
 def _target(path: str, roots: Sequence[str]) -> str:
@@ -90,15 +88,20 @@ def _check_unchanged(path: str, target: str, expected: bytes) -> None:
 
 
 @contextlib.contextmanager
-def _temporary(folder: str) -> Iterator[tuple[int, str]]:
-    """A locked temporary file, to be closed by the caller, that is gone afterwards unless it was renamed."""
+def _temporary(folder: str) -> Iterator[tuple[BinaryIO, str]]:
+    """A locked temporary file that is gone afterwards unless it was renamed."""
     descriptor, name = tempfile.mkstemp(SUFFIX, PREFIX, folder)
-    try:
-        _lock(descriptor)
-        yield descriptor, name
-    finally:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+    while not _lock(descriptor, name):  # another run took it for a stale one before it was locked
+        os.close(descriptor)
+        descriptor, name = tempfile.mkstemp(SUFFIX, PREFIX, folder)
+    with open(descriptor, "wb") as file:
+        try:
+            yield file, name
+        finally:
+            if os.name == "nt":
+                file.close()
+            with contextlib.suppress(FileNotFoundError):
+                os.unlink(name)
 
 
 def _fill(descriptor: int, data: bytes) -> None:
@@ -122,29 +125,34 @@ def _take_over(descriptor: int, target: str, status: os.stat_result) -> None:
                     os.setxattr(descriptor, name, os.getxattr(target, name))
 
 
-def _lock(descriptor: int) -> None:
-    """Mark the file as in use; the lock ends with the process, however that ends."""
-    with contextlib.suppress(ImportError, OSError):
+def _lock(descriptor: int, name: str) -> bool:
+    """Mark the file as in use, until the process ends, however that ends; False if it is no longer there.
+
+    A file system without locks marks nothing, and nothing is removed there.
+    """
+    try:
         import fcntl
 
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return os.path.exists(name)
+    except (ImportError, OSError):
+        return True
 
 
-def _is_stale(entry: os.DirEntry[str]) -> bool:
-    if not entry.is_file(follow_symlinks=False) or time.time() - entry.stat().st_mtime < STALE_SECONDS:
-        return False
+def _remove_if_stale(entry: os.DirEntry[str]) -> None:
+    if not entry.is_file(follow_symlinks=False):
+        return
     try:
         import fcntl
     except ImportError:
-        return True  # a file in use cannot be removed there
-    descriptor = os.open(entry.path, os.O_RDWR | os.O_NOFOLLOW)
+        os.unlink(entry.path)  # a file in use cannot be removed there
+        return
+    descriptor = os.open(entry.path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
+        os.unlink(entry.path)
     finally:
         os.close(descriptor)
-    return True
 
 
 def _sync_folder(folder: str) -> None:

@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -246,8 +246,6 @@ def test_a_run_that_is_killed_loses_nothing_and_the_next_one_cleans_up(file):
         assert process.stdout is not None
         assert process.stdout.readline() == "half-way\n"
         (name,) = leftovers(file.parent)
-        long_ago = time.time() - 2 * writing.STALE_SECONDS
-        os.utime(file.parent / name, (long_ago, long_ago))
         remove_stale(str(file.parent))
         assert leftovers(file.parent) == [name], "the file of a living run stays"
         process.send_signal(signal.SIGKILL)
@@ -258,17 +256,34 @@ def test_a_run_that_is_killed_loses_nothing_and_the_next_one_cleans_up(file):
     assert leftovers(file.parent) == []
 
 
-def test_only_old_temporary_files_of_ours_are_removed(tmp_path):
-    young, other = tmp_path / f"{PREFIX}young{SUFFIX}", tmp_path / "other.tmp"
-    old, folder = tmp_path / f"{PREFIX}old{SUFFIX}", tmp_path / f"{PREFIX}folder{SUFFIX}"
+def test_only_temporary_files_of_ours_are_removed(tmp_path):
+    ours, other = tmp_path / f"{PREFIX}ours{SUFFIX}", tmp_path / "other.tmp"
+    folder, link = tmp_path / f"{PREFIX}folder{SUFFIX}", tmp_path / f"{PREFIX}link{SUFFIX}"
     folder.mkdir()
-    for path in (young, other, old):
+    link.symlink_to(other)
+    for path in (ours, other):
         path.write_bytes(b"x")
-    long_ago = time.time() - 2 * writing.STALE_SECONDS
-    for path in (other, old, folder):
-        os.utime(path, (long_ago, long_ago))
     remove_stale(str(tmp_path))
-    assert sorted(entry.name for entry in tmp_path.iterdir()) == sorted([young.name, other.name, folder.name])
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == sorted([other.name, folder.name, link.name])
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs locks")
+def test_a_temporary_file_that_another_run_removed_before_it_was_locked_is_made_again(file, monkeypatch):
+    real, made = tempfile.mkstemp, []
+
+    def mkstemp(*arguments: str) -> tuple[int, str]:
+        descriptor, name = real(*arguments)
+        made.append(name)
+        if len(made) == 1:
+            remove_stale(str(file.parent))
+            assert leftovers(file.parent) == []
+        return descriptor, name
+
+    monkeypatch.setattr(tempfile, "mkstemp", mkstemp)
+    write_file(str(file), NEW, expected=OLD)
+    assert file.read_bytes() == NEW
+    assert len(made) == 2
+    assert leftovers(file.parent) == []
 
 
 def test_two_runs_at_once_never_leave_a_torn_file(file):
