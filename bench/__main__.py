@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from bench import accuracy, fuzz, scale, speed, sweep
+from bench import accuracy, fuzz, kill, scale, speed, sweep
 
 
 @click.group()
@@ -12,7 +12,7 @@ def main() -> None:
     """Measure torchlint. Compare figures of one run only: machines differ, and so does what else they do."""
 
 
-for command in (speed.speed, scale.scale, accuracy.accuracy, fuzz.fuzz, sweep.sweep):
+for command in (speed.speed, scale.scale, accuracy.accuracy, fuzz.fuzz, kill.kill, sweep.sweep):
     main.add_command(command)
 
 if __name__ == "__main__":
