@@ -65,7 +65,8 @@ class StuckInEval(Rule):
     the mode it began in. To be changed by hand where the evaluation yields.
 
     ## Stays quiet when
-    - `train()` comes on every path before the model trains again;
+    - `train()` comes on every path before the model trains again, or the mode from before is put back
+      (`if was_training: model.train()`);
     - eval mode is on whenever the model trains: frozen batch norm, on purpose;
     - another model is switched, or single layers, or unseen code may switch back;
     - all layers are visible and none depends on the mode.

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.semantics.bindings import Scope
 from torchlint.semantics.joins import Joins
-from torchlint.semantics.modes import NOTHING, Const, Mode, State, Status, Value, objects
+from torchlint.semantics.modes import NOTHING, Const, Mode, Obj, Saved, State, Status, Value, objects
 
 if TYPE_CHECKING:
     from torchlint.semantics.frames import Frame
@@ -47,6 +47,8 @@ class Conditions(Joins):
             return True if True in outcomes else (False if all(o is False for o in outcomes) else None)
         if isinstance(test, ast.Name):
             value = self._name(test, state, frame)
+            if isinstance(value, Saved):
+                return _was_on(value.status.mode)
             return bool(value.value) if isinstance(value, Const) and not self._is_setting(test, frame) else None
         if isinstance(test, ast.Compare) and len(test.ops) == 1:
             return self._compare(test, state, frame)
@@ -86,6 +88,21 @@ class Conditions(Joins):
             and all(b.kind == "assign" for b in owner.bindings.get(node.id, ()))
         )
 
+    def _forget(self, test: ast.expr, state: State, frame: Frame) -> None:
+        """Where a name is None, what it is on other paths was not made: its mode there says nothing here."""
+        assert isinstance(test, ast.Compare)
+        gone = {obj for obj in objects(self.evaluate(test.left, state, frame)) if obj.kind in ("new", "copy")}
+        if gone:
+            state.modes = {obj: status for obj, status in state.modes.items() if obj not in gone}
+
+    def earlier_mode(self, test: ast.expr, state: State, frame: Frame) -> tuple[Status, bool] | None:
+        """The mode that ``was_training = model.training`` kept, when a condition asks for it, and whether it asks for True."""
+        wanted = True
+        while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
+            test, wanted = test.operand, not wanted
+        value = self._name(test, state, frame) if isinstance(test, ast.Name) else None
+        return (value.status, wanted) if isinstance(value, Saved) else None
+
     def refine(self, state: State, test: ast.expr, outcome: bool, frame: Frame) -> None:
         """Use what a branch tells: ``if model.training``, and conditions that decided a mode before."""
         while isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
@@ -107,6 +124,8 @@ class Conditions(Joins):
             for value in test.values:
                 self.refine(state, value, True, frame)
             return
+        if _finds_none(test, outcome):
+            self._forget(test, state, frame)
         text = condition_text(test)
         if text is None:
             return
@@ -121,6 +140,35 @@ class Conditions(Joins):
                 wanted = not positive  # another constant than the one that decided
             if wanted is not None and state.modes.get(obj) == link.joined:
                 state.turn(obj, link.when_true if wanted else link.when_false)
+
+
+def _was_on(mode: Mode) -> bool | None:
+    """What ``model.training`` was in a mode; None when both are possible."""
+    if mode and not mode & ~(Mode.TRAIN | Mode.FRESH):
+        return True
+    return False if mode is Mode.EVAL else None
+
+
+def _finds_none(test: ast.expr, outcome: bool) -> bool:
+    """Whether a branch knows that a name is None: ``x is None``, the ``else`` of ``x is not None``."""
+    if not isinstance(test, ast.Compare) or len(test.ops) != 1 or not isinstance(test.left, ast.Name):
+        return False
+    right = test.comparators[0]
+    return (
+        isinstance(right, ast.Constant)
+        and right.value is None
+        and isinstance(test.ops[0], ast.Is if outcome else ast.IsNot)
+    )
+
+
+def restored(first: State, second: State, earlier: Status, wanted: bool) -> dict[Obj, Status]:
+    """The models that two branches give their earlier mode back: train() where it was on, eval() where it was not."""
+    on, off = (first, second) if wanted else (second, first)
+    return {
+        obj: earlier
+        for obj, status in on.modes.items()
+        if status.mode is Mode.TRAIN and obj in off.modes and off.modes[obj].mode is Mode.EVAL
+    }
 
 
 def condition_text(test: ast.expr) -> str | None:

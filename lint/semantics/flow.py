@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from torchlint.semantics import classes
 from torchlint.semantics.bindings import Scope
 from torchlint.semantics.calls import Calls
-from torchlint.semantics.conditions import condition_text
+from torchlint.semantics.conditions import condition_text, restored
 from torchlint.semantics.frames import Event, Frame, Region
 from torchlint.semantics.gradients import Gradient, decorator_switch, switch
 from torchlint.semantics.modes import (
@@ -218,11 +218,16 @@ class Flow(Calls):
         other = state.copy()
         self.refine(state, node.test, True, frame)
         self.refine(other, node.test, False, frame)
+        earlier = self.earlier_mode(node.test, state, frame)
         first = self.block(node.body, state, frame)
         second = self.block(node.orelse, other, frame)
         if first is None or second is None:
             return first or second
-        return self.join(first, second, condition_text(node.test))
+        back = {} if earlier is None else restored(first, second, *earlier)
+        joined = self.join(first, second, condition_text(node.test))
+        for obj, status in back.items():
+            joined.turn(obj, status)
+        return joined
 
     def _for(self, node: ast.For | ast.AsyncFor, state: State, frame: Frame) -> State | None:
         source = self.evaluate(node.iter, state, frame)
