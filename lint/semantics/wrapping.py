@@ -178,13 +178,25 @@ def told_apart(program: Program, call: ast.Call, receiver: ast.expr) -> bool:
             if (
                 isinstance(ancestor, ast.If | ast.IfExp)
                 and child is not ancestor.test
-                and _words(ancestor.test) & conditions
+                and (_words(ancestor.test) & conditions or _asks_for_type(ancestor.test, wanted))
             ):
                 return True
         if isinstance(ancestor, FUNCTIONS):
             break
         child = ancestor
     return False
+
+
+def _asks_for_type(test: ast.expr, model: str) -> bool:
+    """``isinstance(model, …)``, ``hasattr(model, "module")``: whether a condition asks what the model is."""
+    return any(
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in ("isinstance", "hasattr")
+        and bool(node.args)
+        and ast.dump(node.args[0]) == model
+        for node in walk(test)
+    )
 
 
 def _wrapping_conditions(program: Program, receiver: ast.expr) -> set[str]:
