@@ -60,6 +60,7 @@ class AliasedBestWeights(Rule):
     - a copy is made (`copy.deepcopy`, `.clone()`), or the state is saved to disk at once;
     - no training step follows before the weights are read, or the loop ends there;
     - each turn of the loop builds a model of its own;
+    - the name asks for the newest weights (`last_state`);
     - the state is only changed and loaded back, or loaded into another model.
 
     ## References

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from torchlint.semantics.bindings import Binding, terminates
+from torchlint.semantics.bindings import Binding, Scope, terminates
 from torchlint.semantics.training import trains
 from torchlint.semantics.tree import FUNCTIONS, LOOPS, last_name, walk
 
@@ -27,6 +27,9 @@ KEPT_WHILE = re.compile(
     r"backward|\.\s*step\b|[bB][eE][sS][tT]|\btrain[A-Z]\w*\s*\(|(?:\b|_)train\s*\((?!\s*\))"
     r"|(?:\b|_)(?:train(?!ing_set|_loader|able|_data)(?=_|[A-Z])|fit|finetune|fine_tune|optimi[sz]e)(?:_\w*|[A-Z]\w*)?\s*\("
 )
+_NEWEST = re.compile(
+    r"(?:^|_)(?:last|latest|final|current|cur|newest)(?:_|$)", re.I
+)  # what the name keeps is meant to change
 _SHALLOW = ("builtins.dict", "builtins.list", "builtins.tuple", "collections.OrderedDict", "copy.copy")
 _Assignment = ast.Assign | ast.AnnAssign
 _SAVERS = frozenset({"load_state_dict", "save"})
@@ -62,7 +65,8 @@ def kept_weights(program: Program) -> Iterator[Kept]:
         statement, target = held
         name = ast.unparse(target.value if isinstance(target, ast.Subscript) else target)
         if kind == "state_dict":
-            kept = _in_loop(program, statement, target, model) or _straight(program, statement, target, model)
+            kept = not _NEWEST.search(name) and _in_loop(program, statement, target, model)
+            kept = kept or _straight(program, statement, target, model)
             kept = kept or _in_method(program, statement, target)
         else:
             kept = _KEPT.search(name) is not None and _compared(program, statement, target)
@@ -250,7 +254,8 @@ def _reads(program: Program, target: ast.expr, statement: ast.stmt) -> list[ast.
             if isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Load):
                 bindings = program.scopes.reaching(node)
                 own = any(b.statement is statement for b in bindings)
-                if own or not any(b.statement is statement for b in _all(program, target)):
+                filled = not any(b.statement is statement for b in _all(program, target))
+                if own or (filled and _owner(program, node) is _owner(program, target)):
                     found.append(node)
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             if node.attr == getattr(target, "attr", None):
@@ -258,8 +263,16 @@ def _reads(program: Program, target: ast.expr, statement: ast.stmt) -> list[ast.
     return [
         read
         for read in found
-        if program.tree.statement(read) is not statement and not (keys and _other_entry(program, read, keys))
+        if program.tree.statement(read) is not statement
+        and not _fills(program, read)
+        and not (keys and _other_entry(program, read, keys))
     ]
+
+
+def _fills(program: Program, read: ast.expr) -> bool:
+    """``state["model"] = …``: the dict is named there, what it holds is not read."""
+    parent = program.tree.parent(read)
+    return isinstance(parent, ast.Subscript) and parent.value is read and isinstance(parent.ctx, ast.Store | ast.Del)
 
 
 def _keys(target: ast.expr, statement: ast.stmt) -> set[object]:
@@ -284,8 +297,12 @@ def _other_entry(program: Program, read: ast.expr, keys: set[object]) -> bool:
     return not isinstance(parent.slice, ast.Constant) or parent.slice.value not in keys
 
 
+def _owner(program: Program, name: ast.Name) -> Scope | None:
+    return program.scopes.owner(name.id, program.scopes.scope_of(name))
+
+
 def _all(program: Program, name: ast.Name) -> list[Binding]:
-    owner = program.scopes.owner(name.id, program.scopes.scope_of(name))
+    owner = _owner(program, name)
     return owner.bindings[name.id] if owner is not None else []
 
 
