@@ -58,6 +58,7 @@ class RetainedGraph(Rule):
     - each training step begins the sum anew: several terms of one loss;
     - the value is a number already (`.item()`, `float(...)`) or detached (`.detach()`, `.data`);
     - gradients are off (`torch.no_grad()`), or the graph is kept on purpose (`retain_graph=True`);
+    - what it is appended to is an object of another class than a list, which may keep a number only;
     - nothing shows that the value is back-propagated.
 
     ## References

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 from torchlint.semantics.backward import Carrier, backwards, graphs
 from torchlint.semantics.callers import call_sites
+from torchlint.semantics.classes import attribute_values, self_name
 from torchlint.semantics.gradients import decorator_switch, switch
+from torchlint.semantics.project import Definition
 from torchlint.semantics.tree import FUNCTIONS, walk, walk_scope
 
 if TYPE_CHECKING:
@@ -23,6 +25,9 @@ _NUMERIC = frozenset({
     "list", "sorted", "fmean",
 })  # fmt: skip
 _LIST_METHODS = frozenset({"append", "extend", "clear", "pop", "copy", "sort", "reverse", "index", "insert"})
+
+
+_LISTS = ("builtins.list", "collections.deque", "collections.defaultdict", "builtins.dict")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +51,7 @@ def retained(program: Program) -> Iterator[Retained]:
             leaves = tuple(graphs(program).leaves(whole, statement))
             if (
                 leaves
+                and (not listed or _may_be_list(program, target))
                 and _outlives_turn(program, statement, target)
                 and not _without_gradients(program, statement)
                 and not _propagated(program, target, statement)
@@ -71,6 +77,21 @@ def _kept(node: ast.AST) -> Iterator[tuple[ast.expr, ast.expr, bool]]:
         call = node.value
         if isinstance(call.func, ast.Attribute) and call.func.attr == "append" and len(call.args) == 1:
             yield call.func.value, call.args[0], True
+
+
+def _may_be_list(program: Program, target: ast.expr) -> bool:
+    """Whether what is appended to may be a list; an object of some class may keep no more than a number."""
+    values: list[tuple[Program, ast.expr]] = []
+    if isinstance(target, ast.Name):
+        values = [(program, b.value) for b in program.scopes.reaching(target) if b.value is not None]
+    elif isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name):
+        function = program.tree.function(target)
+        cls = program.tree.class_of(function) if function is not None else None
+        if cls is not None and isinstance(function, FUNCTIONS) and self_name(function) == target.value.id:
+            values = attribute_values(Definition(program, cls), target.attr)
+    return not any(
+        isinstance(value, ast.Call) and not where.names.matches(value.func, *_LISTS) for where, value in values
+    )
 
 
 # -- whether it is kept -----------------------------------------
