@@ -60,8 +60,8 @@ class TracedInTrainMode(Rule):
     - something out of sight may have switched the mode, or made the model, or a branch chooses between both modes;
     - all layers are visible and none depends on the mode;
     - the model is scripted (`torch.jit.script` keeps both modes), or a plain function is traced;
-    - `torch.onnx.export` is told the mode with `training`, or uses the older exporter (`dynamo=False`), which evaluates
-      by itself.
+    - `torch.onnx.export` is told the mode with `training`, or uses the older exporter, which evaluates by itself
+      (`dynamo=False`, or a project that asks for a PyTorch before 2.9, such as `torch==2.1`).
 
     ## References
     - https://docs.pytorch.org/docs/stable/generated/torch.jit.trace.html

@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 
 from torchlint.semantics.modes import Mode
 from torchlint.semantics.receivers import dependence, is_module
+from torchlint.semantics.requirements import torch_ceiling
 from torchlint.semantics.torch_layers import Dependence
+from torchlint.semantics.tree import walk_scope
 from torchlint.semantics.values import ABSENT
 
 if TYPE_CHECKING:
     from torchlint.semantics.frames import Event
     from torchlint.semantics.program import Program
 
+_NEW_EXPORTER = (2, 9)  # the first PyTorch whose torch.onnx.export follows the mode unless told otherwise
 TRACE, EXPORT, ONNX = "torch.jit.trace", "torch.export.export", "torch.onnx.export"
 
 
@@ -38,11 +41,24 @@ def exported_in_train_mode(program: Program) -> Iterator[Exported]:
         if event.kind != "export" or event.program is not program or event.node in found:
             continue
         model = _model(event.node)
-        if model is not None and _freezes_mode(program, event.node):
+        if model is not None and _freezes_mode(program, event.node) and not _is_scripted(program, model):
             exported = _judge(program, event, model)
             if exported is not None:
                 found[event.node] = exported
     yield from found.values()
+
+
+def _is_scripted(program: Program, model: ast.expr) -> bool:
+    """Whether the name was given a script before: ``self.net = torch.jit.script(self.net)``."""
+    function = program.tree.function(model)
+    return any(
+        isinstance(node, ast.Assign)
+        and isinstance(node.value, ast.Call)
+        and program.names.matches(node.value.func, "torch.jit.script", "torch.jit.load")
+        and any(ast.unparse(target) == ast.unparse(model) for target in node.targets)
+        and node.lineno < model.lineno
+        for node in walk_scope(function if function is not None else program.module)
+    )
 
 
 def _judge(program: Program, event: Event, model: ast.expr) -> Exported | None:
@@ -77,4 +93,7 @@ def _freezes_mode(program: Program, call: ast.Call) -> bool:
     if program.values.argument(call, "training") != (ABSENT,) or len(call.args) > 5:
         return False
     dynamo = program.values.keyword(call, "dynamo")
-    return dynamo is None or (isinstance(dynamo.value, ast.Constant) and dynamo.value.value is True)
+    if dynamo is None:
+        newest = torch_ceiling(program)
+        return newest is None or newest >= _NEW_EXPORTER
+    return isinstance(dynamo.value, ast.Constant) and dynamo.value.value is True

@@ -10,7 +10,7 @@ import pytest
 from torchlint.semantics.plainness import Kind, kind_of
 from torchlint.semantics.program import Program, parse
 from torchlint.semantics.project import Project
-from torchlint.semantics.requirements import torch_floor
+from torchlint.semantics.requirements import torch_ceiling, torch_floor
 from torchlint.semantics.saves import contents, saves
 from torchlint.source import read_source
 
@@ -87,3 +87,21 @@ def test_the_oldest_torch_a_project_allows(tmp_path: Path, name: str, text: str,
     (tmp_path / name).write_text(text)
     source = read_source(str(tmp_path / "a.py"), b"")
     assert torch_floor(Program(source, parse(source), Project(str(tmp_path)))) == floor
+
+
+@pytest.mark.parametrize(
+    ("line", "newest"),
+    [
+        ("torch==1.4.0", (1, 4)),
+        ("torch>=1.8,<2.9", (2, 8)),
+        ("torch<=2.3", (2, 3)),
+        ("torch<2.9.1", (2, 9)),
+        ("torch>=2.0", None),
+        ("torch~=2.1", None),
+        ("torchvision==0.5", None),
+    ],
+)
+def test_newest_pytorch_a_project_allows(tmp_path: Path, line: str, newest: tuple[int, int] | None) -> None:
+    (tmp_path / "requirements.txt").write_text(f"numpy==1.18.2\n{line}\n")
+    source = read_source(str(tmp_path / "a.py"), b"")
+    assert torch_ceiling(Program(source, parse(source), Project(str(tmp_path)))) == newest
