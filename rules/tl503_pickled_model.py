@@ -47,6 +47,7 @@ class PickledModel(Rule):
 
     ## Stays quiet when
     - a state dict, a script or an exported program is saved;
+    - a test saves into the folder that pytest gives it (`tmp_path`);
     - nothing shows that the value is a module: neither its class nor the methods that are called on it.
 
     ## References

@@ -14,6 +14,7 @@ from torchlint.rules.screens import having
 from torchlint.semantics.checkpoints import unpickles_on_purpose
 from torchlint.semantics.plainness import REFUSED, Kind, kind_of
 from torchlint.semantics.program import Program
+from torchlint.semantics.pytest_folders import in_test_folder
 from torchlint.semantics.saves import contents, saves
 
 
@@ -63,6 +64,7 @@ class UnplainCheckpoint(Rule):
 
     ## Stays quiet when
     - the value is converted, or the file does not show what it is on every path;
+    - a test saves into the folder that pytest gives it (`tmp_path`);
     - the file loads with `weights_only=False` or allows the type (`add_safe_globals`): it knows what it saves.
 
     ## References
@@ -81,6 +83,8 @@ class UnplainCheckpoint(Rule):
         known: bool | None = None
         seen: set[ast.expr] = set()
         for save in saves(program):
+            if in_test_folder(program, save):
+                continue
             for entry in contents(program, save.payload):
                 kind = kind_of(program, entry.written)
                 if kind not in REFUSED or entry.written in seen:

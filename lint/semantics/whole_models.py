@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from torchlint.semantics.classes import attribute_values, definition, self_name
 from torchlint.semantics.module_classes import is_module_class
 from torchlint.semantics.project import Definition
+from torchlint.semantics.pytest_folders import in_test_folder
 from torchlint.semantics.saves import SAVE, Save, contents, saves
 from torchlint.semantics.tree import FUNCTIONS, walk
 
@@ -28,7 +29,7 @@ _MODEL = re.compile(
 def pickled_models(program: Program) -> Iterator[tuple[Save, ast.expr]]:
     """The saves that pickle a module, each with the expression that is one."""
     for save in saves(program):
-        if not program.names.matches(save.call.func, SAVE):
+        if not program.names.matches(save.call.func, SAVE) or in_test_folder(program, save):
             continue
         for entry in contents(program, save.payload):
             if is_module(program, entry.written):
