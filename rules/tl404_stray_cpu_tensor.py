@@ -18,7 +18,8 @@ class StrayCpuTensor(Rule):
 
     ## What it does
     Reports a call such as `torch.ones(...)` without `device=` in the `forward` of an `nn.Module` whose result is
-    combined with an argument of `forward`, or with what a layer makes of it.
+    combined with an argument of `forward`, or with what a layer makes of it; also as the first state of a recurrent
+    layer (`self.rnn(x, h0)`).
 
     ## Why it matters
     The new tensor lives on the CPU wherever the network and its input live. As soon as they are on a GPU, the

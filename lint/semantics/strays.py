@@ -33,6 +33,7 @@ _COMBINERS = (
     "torch.add",
     "torch.concat",
 )
+_RECURRENT = tuple(f"torch.nn.{name}{cell}" for name in ("RNN", "LSTM", "GRU") for cell in ("", "Cell"))
 _SIZES = re.compile(r"len|size|num|count|shape|idx|index|mask|device|^n$|^k$", re.IGNORECASE)
 _TENSOR_USE = frozenset(
     {"shape", "size", "view", "unsqueeze", "permute", "dim", "transpose", "reshape", "squeeze", "device", "dtype"}
@@ -148,6 +149,8 @@ class _Scene:
 
     def _combined(self, expr: ast.expr) -> bool:
         parent = self.program.tree.parent(expr)
+        if self._is_state(expr):
+            return True
         if isinstance(parent, ast.BinOp):
             return self.comes_in(parent.right if parent.left is expr else parent.left)
         if isinstance(parent, ast.List | ast.Tuple):
@@ -158,6 +161,20 @@ class _Scene:
             return False
         combines = isinstance(call, ast.Call) and self.program.names.matches(call.func, *_COMBINERS)
         return combines and any(self.comes_in(other) for other in others)
+
+    def _is_state(self, expr: ast.expr) -> bool:
+        """Whether a value is the first state of a recurrent layer that runs on what came in: ``self.rnn(x, h0)``."""
+        state: ast.expr = expr
+        parent = self.program.tree.parent(state)
+        if isinstance(parent, ast.Tuple):
+            state, parent = parent, self.program.tree.parent(parent)
+        if isinstance(parent, ast.keyword):
+            named, parent = parent.arg == "hx", self.program.tree.parent(parent)
+        else:
+            named = isinstance(parent, ast.Call) and len(parent.args) > 1 and parent.args[1] is state
+        if not named or not isinstance(parent, ast.Call) or not isinstance(parent.func, ast.Attribute):
+            return False
+        return bool(parent.args) and self._is_layer(parent.func, _RECURRENT) and self.comes_in(parent.args[0])
 
     def comes_in(self, expr: ast.expr, depth: int = 5) -> bool:
         """Whether a value lives where the arguments or the layers live, and has dimensions."""
@@ -202,11 +219,13 @@ class _Scene:
             )
         )
 
-    def _is_layer(self, func: ast.Attribute) -> bool:
-        """``self.layer(...)`` of a layer that the class makes."""
+    def _is_layer(self, func: ast.Attribute, kinds: tuple[str, ...] = ()) -> bool:
+        """``self.layer(...)`` of a layer that the class makes; of one of these kinds, if some are given."""
         if not isinstance(func.value, ast.Name) or func.value.id != self.instance or self.owner is None:
             return False
         values = attribute_values(Definition(self.program, self.owner), func.attr)
         return bool(values) and all(
-            isinstance(v, ast.Call) and where.names.under(v.func, "torch.nn") for where, v in values
+            isinstance(v, ast.Call)
+            and (where.names.matches(v.func, *kinds) if kinds else where.names.under(v.func, "torch.nn"))
+            for where, v in values
         )
