@@ -161,6 +161,15 @@ class NoWorkers(Rule):
         return None if any(e is None for e in edits) else tuple(edit for e in edits if e for edit in e)
 
 
+_KEPT = {
+    Hazard.HANDLE: text(
+        "workers that share an open file read wrong samples under fork, and cannot be started otherwise"
+    ),
+    Hazard.DATABASE: text("a database must not be used after a fork, and workers cannot be started with it otherwise"),
+    Hazard.OWN: text("it cannot be handed to workers under spawn and forkserver"),
+}
+
+
 def _first(hazard: Hazard, what: str) -> tuple[Text, Text]:
     """What has to be done before workers can be used, and why."""
     if hazard is Hazard.REPLAYED:
@@ -173,11 +182,9 @@ def _first(hazard: Hazard, what: str) -> tuple[Text, Text]:
             text("move what the loader keeps (`{what}`) to module level first, then set `num_workers`", what=what),
             text("a lambda, or what a function defines, cannot be handed to workers under spawn and forkserver"),
         )
-    if hazard is Hazard.HANDLE:
-        return (
-            text("open `{what}` in the worker, on its first `__getitem__`, then set `num_workers`", what=what),
-            text("workers that share an open file read wrong samples under fork, and cannot be started otherwise"),
-        )
+    if hazard in _KEPT:
+        first = text("open `{what}` in the worker, on its first `__getitem__`, then set `num_workers`", what=what)
+        return first, _KEPT[hazard]
     if hazard is Hazard.CUDA:
         return (
             text(

@@ -23,7 +23,7 @@ class ReplayedStream(Rule):
 
     ## Why it matters
     Every worker gets a copy of the dataset. One that streams gives each sample once per worker. Forked workers that
-    share an open file share its position too, and read wrong samples without any error.
+    share an open file share its position too, and read wrong samples without any error; databases do not allow it.
 
     ## Example
     ```python
@@ -65,10 +65,11 @@ class ReplayedStream(Rule):
     No fix: how a stream is split, and where a file is opened, is the dataset's affair.
 
     ## Stays quiet when
-    - the number of workers is 0 or not written in the file (TL101 speaks of loaders without workers);
+    - the number of workers is 0 or not written in the file (TL101 speaks of loaders without workers), or 1;
     - the dataset is out of sight, or asks `get_worker_info`;
     - a `worker_init_fn` is given, which may split the stream or open the file;
-    - the file is opened while samples are read.
+    - the file is opened while samples are read, closed by the constructor, or opened anew by another method;
+    - it is an LMDB opened with `lock=False`, which forked workers can read.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.IterableDataset
@@ -99,6 +100,13 @@ class ReplayedStream(Rule):
                         what=what,
                     )
                     help = text("open `{what}` in the worker, on its first `__getitem__`", what=what)
+                elif hazard is Hazard.DATABASE:
+                    message = text(
+                        "the workers share the open database `{what}`, which must not be used after a fork, and do not start"
+                        " otherwise",
+                        what=what,
+                    )
+                    help = text("open `{what}` in the worker, on its first `__getitem__`", what=what)
                 else:
                     continue
                 reason = text("only the dataset knows how it can be split")
@@ -107,9 +115,9 @@ class ReplayedStream(Rule):
 
 
 def _has_workers(program: Program, loader: Loader) -> bool:
-    """Whether a positive number of workers is written, on every path."""
+    """Whether two workers or more are written, on every path: one alone repeats and shares nothing."""
     values = [program.values.constant(v) if isinstance(v, ast.expr) else None for v in loader.workers]
-    return bool(values) and all(isinstance(v, Known) and isinstance(v.value, int) and v.value > 0 for v in values)
+    return bool(values) and all(isinstance(v, Known) and isinstance(v.value, int) and v.value > 1 for v in values)
 
 
 def _is_initialised(program: Program, call: ast.Call) -> bool:

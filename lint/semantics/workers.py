@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from torchlint.semantics.classes import is_subclass, lineage, method, methods, self_name
-from torchlint.semantics.datasets import dataset_class, is_builtin
+from torchlint.semantics.datasets import dataset_class
 from torchlint.semantics.devices import place
+from torchlint.semantics.handles import Kept, is_let_go, is_opened_by, kept
 from torchlint.semantics.project import Definition
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
 
@@ -19,15 +20,6 @@ if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
 ITERABLE = ("torch.utils.data.IterableDataset",)
-_HANDLES = frozenset({
-    "io.open", "gzip.open", "bz2.open", "lzma.open", "zipfile.ZipFile", "tarfile.open",
-    "tarfile.TarFile", "h5py.File", "tables.open_file", "sqlite3.connect", "lmdb.open", "lmdb.Environment",
-    "netCDF4.Dataset", "cv2.VideoCapture", "decord.VideoReader", "psycopg2.connect", "pymongo.MongoClient",
-    "rasterio.open", "av.open", "pyodbc.connect",
-    "lmdb.Environment.begin", "shelve.open", "dbm.open", "openslide.OpenSlide", "mmap.mmap",
-})  # fmt: skip
-_OPEN = frozenset({"open"})
-_LOCKS = ("threading.Lock", "threading.RLock", "multiprocessing.Pool", "concurrent.futures.ThreadPoolExecutor")
 _MUTATORS = frozenset(
     {"append", "extend", "update", "setdefault", "add", "insert", "pop", "popitem", "clear", "remove"}
 )
@@ -41,9 +33,14 @@ class Hazard(enum.Enum):
 
     REPLAYED = "replayed"  # an iterable dataset that every worker plays in full
     LOCAL = "local"  # a lambda, or a function or class of a function: cannot be pickled
-    HANDLE = "handle"  # an open file, archive or database that the processes would share
+    HANDLE = "handle"  # an open file or archive whose position the processes would share
+    DATABASE = "database"  # an open database, which must not be used after a fork
+    OWN = "own"  # a lock or the like: cannot be pickled, but a forked copy works
     CUDA = "cuda"  # tensors on a GPU, which a forked process cannot use
     STATE = "state"  # attributes written while samples are read: each worker writes its own copy
+
+
+_KEPT = {Kept.FILE: Hazard.HANDLE, Kept.DATABASE: Hazard.DATABASE, Kept.OWN: Hazard.OWN}
 
 
 def hazards(program: Program, loader: ast.Call, dataset: ast.expr | None) -> Iterator[tuple[Hazard, str]]:
@@ -64,10 +61,11 @@ def _class_hazards(owner: Definition, call: ast.Call) -> Iterator[tuple[Hazard, 
         yield Hazard.REPLAYED, name
     if program.tree.function(node) is not None:
         yield Hazard.LOCAL, name
-    for cls in lineage(owner):
-        for function in methods(cls):
-            if function.name == "__init__":
-                yield from _constructor_hazards(cls.program, function)
+    own = [(cls.program, function) for cls in lineage(owner) for function in methods(cls)]
+    others = [function for _, function in own if function.name != "__init__"]
+    for where, function in own:
+        if function.name == "__init__":
+            yield from _constructor_hazards(where, function, others)
     getter = method(owner, "__getitem__")
     if getter is not None and isinstance(getter.node, FUNCTIONS):
         yield from _reading_hazards(owner, getter.node, set())
@@ -82,7 +80,9 @@ def _shards(cls: Definition) -> bool:
     )
 
 
-def _constructor_hazards(program: Program, function: FunctionNode) -> Iterator[tuple[Hazard, str]]:
+def _constructor_hazards(
+    program: Program, function: FunctionNode, others: list[FunctionNode]
+) -> Iterator[tuple[Hazard, str]]:
     instance = self_name(function)
     for node in walk(function):
         if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
@@ -96,46 +96,14 @@ def _constructor_hazards(program: Program, function: FunctionNode) -> Iterator[t
             ):
                 continue
             what = f"{instance}.{target.attr}"
-            if _keeps_handle(program, node.value, 5):
-                yield Hazard.HANDLE, what
+            found = kept(program, node.value)
+            if found is not None and not is_let_go(function, instance, target.attr):
+                anew = any(is_opened_by(other, self_name(other), target.attr) for other in others)
+                yield (Hazard.OWN if anew else _KEPT[found]), what
             if _unpicklable(program, node.value, 5) is not None:
                 yield Hazard.LOCAL, what
             if _is_on_gpu(program, node.value):
                 yield Hazard.CUDA, what
-
-
-def _keeps_handle(program: Program, expr: ast.expr, depth: int) -> bool:
-    """Whether an expression is an open file, archive or database, or a part of one that reads through it."""
-    if depth == 0:
-        return False
-    if isinstance(expr, ast.Subscript):
-        return not _copies(expr) and _keeps_handle(program, expr.value, depth - 1)
-    if isinstance(expr, ast.Name):
-        return any(
-            b.kind in ("assign", "walrus", "with")
-            and b.value is not None
-            and _keeps_handle(program, b.value, depth - 1)
-            for b in program.scopes.reaching(expr)
-            if b.kind != "with"
-        )
-    if isinstance(expr, ast.Call):
-        if program.names.one(expr.func) in (*_HANDLES, *_LOCKS) or is_builtin(program, expr.func, _OPEN):
-            return True
-        return (
-            isinstance(expr.func, ast.Attribute)
-            and expr.func.attr in ("begin", "cursor")
-            and _keeps_handle(program, expr.func.value, depth - 1)
-        )
-    if isinstance(expr, ast.List | ast.Tuple):
-        return any(_keeps_handle(program, element, depth - 1) for element in expr.elts)
-    if isinstance(expr, ast.ListComp):
-        return _keeps_handle(program, expr.elt, depth - 1)
-    return False
-
-
-def _copies(expr: ast.Subscript) -> bool:
-    """``file["x"][:]`` and ``file["x"][()]`` read everything into memory."""
-    return isinstance(expr.slice, ast.Slice | ast.Tuple)
 
 
 def _is_on_gpu(program: Program, expr: ast.expr) -> bool:
