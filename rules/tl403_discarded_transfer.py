@@ -12,7 +12,7 @@ from torchlint.rules.rule import Rule
 from torchlint.rules.screens import Discarded
 from torchlint.semantics.program import Program
 from torchlint.semantics.tensors import is_tensor
-from torchlint.semantics.transfers import Transfer, discarded, is_batch_part, is_read_later
+from torchlint.semantics.transfers import Transfer, discarded, is_batch_part, is_read_later, meets_what_stays
 
 
 class DiscardedTransfer(Rule):
@@ -49,13 +49,15 @@ class DiscardedTransfer(Rule):
     ```
 
     ## Fix safety
-    Assigns the result to the name. Safe for moves between devices. Unsafe for `.detach()` and conversions, which
-    change what is computed from there on. To be changed by hand where the tensor is the variable of a loop and not
-    read again: the collection it comes from has to be built anew.
+    Assigns the result to the name. Safe for moves between devices, unless the tensor is given to something made in the
+    same function that is never moved: moving the tensor alone would break a program that runs. Unsafe for `.detach()`
+    and conversions, which change what is computed from there on. To be changed by hand where the tensor is the
+    variable of a loop and not read again: the collection it comes from has to be built anew.
 
     ## Stays quiet when
     - the receiver is a module, which moves in place, or nothing shows that it is a tensor;
     - the result is used;
+    - the statement changes the tensor in place (`x.zero_().float()`), or makes it (`torch.zeros(1).cuda()`);
     - the call is only timed, or expected to raise.
 
     ## References
@@ -97,6 +99,10 @@ class DiscardedTransfer(Rule):
         edits = assign_result(program.source, program.tree, found.statement, target)
         if edits is None:
             return Fix(title, Safety.MANUAL, reason=text("the receiver is no name that can be assigned to"))
+        if found.moves and meets_what_stays(program, found):
+            return Fix(
+                title, Safety.UNSAFE, edits, text("what it is given to is not moved, and would have to be as well")
+            )
         if found.moves:
             return Fix(title, Safety.SAFE, edits)
         return Fix(title, Safety.UNSAFE, edits, text("what is computed from here on changes"))

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from torchlint.semantics.tensors import MAKERS
 from torchlint.semantics.tree import FUNCTIONS, walk
 
 if TYPE_CHECKING:
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 MOVES = frozenset({"to", "cuda", "cpu", "xpu"})
 CONVERSIONS = frozenset({"float", "double", "half", "bfloat16", "long", "int", "detach", "type", "type_as"})
 _LOADER = re.compile(r"load|_dl$|_iter$", re.IGNORECASE)
+_MEASURE = re.compile(r"loss|criteri|metric|accuracy", re.IGNORECASE)  # without parameters, at home on every device
 _TIMED = re.compile(r"time|bench|perf|profil|warm_?up|synchron", re.IGNORECASE)
 
 
@@ -40,8 +42,19 @@ def discarded(program: Program) -> Iterator[Transfer]:
             method in ("to", "type", "type_as") and not (call.args or call.keywords)
         ):
             continue
-        if not _is_on_purpose(program, statement):
+        if not _is_nameless(program, call.func.value) and not _is_on_purpose(program, statement):
             yield Transfer(statement, call.func.value, method, method in MOVES and not _names_dtype(program, call))
+
+
+def _is_nameless(program: Program, receiver: ast.expr) -> bool:
+    """Whether the receiver is changed in place by the statement (``x.zero_().float()``), or is made in it, as
+    ``torch.zeros(1).cuda()`` to start CUDA: there is no tensor of which one could say that it stays as it is.
+    """
+    if not isinstance(receiver, ast.Call):
+        return False
+    if isinstance(receiver.func, ast.Attribute) and re.search(r"[^_]_$", receiver.func.attr):
+        return True
+    return program.names.one(receiver.func) in {f"torch.{name}" for name in MAKERS}
 
 
 def _names_dtype(program: Program, call: ast.Call) -> bool:
@@ -113,4 +126,44 @@ def is_read_later(program: Program, found: Transfer) -> bool:
         and ast.unparse(n) == text
         and isinstance(n.ctx, ast.Load)
         for n in walk(around)
+    )
+
+
+def meets_what_stays(program: Program, found: Transfer) -> bool:
+    """Whether the receiver is later given to something made in the same function that is never moved itself.
+
+    Such a program runs, because everything is on the CPU: moving the tensor alone would break it.
+    """
+    around: ast.AST = program.tree.function(found.statement) or program.module
+    if not isinstance(found.receiver, ast.Name):
+        return False
+    nodes = list(walk(around))
+    moved = {
+        n.func.value.id
+        for n in nodes
+        if isinstance(n, ast.Call)
+        and isinstance(n.func, ast.Attribute)
+        and n.func.attr in MOVES
+        and isinstance(n.func.value, ast.Name)
+    }
+    for call in nodes:
+        if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Name) or call.func.id in moved:
+            continue
+        given = [a for a in call.args if isinstance(a, ast.Name) and a.id == found.receiver.id]
+        if not given or call.lineno <= found.statement.lineno:
+            continue
+        bindings = program.scopes.reaching(call.func)
+        made = [b.value for b in bindings if b.kind == "assign" and isinstance(b.value, ast.Call)]
+        if made and len(made) == len(bindings) and not any(_moves(v) or _MEASURE.search(ast.unparse(v)) for v in made):
+            return True
+    return False
+
+
+def _moves(made: ast.Call) -> bool:
+    """``Net().to(device)`` and ``Net(device=device)``."""
+    return any(
+        (isinstance(n, ast.Attribute) and n.attr in MOVES)
+        or (isinstance(n, ast.keyword) and n.arg == "device")
+        or (isinstance(n, ast.Name) and "device" in n.id.lower())
+        for n in walk(made)
     )
