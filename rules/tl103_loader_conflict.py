@@ -47,7 +47,8 @@ class LoaderConflict(Rule):
 
     ## Stays quiet when
     - a value is computed, a parameter, or may come with `**kwargs`; or the argument is `None`, `False` or 0;
-    - the name of the loader does not say that it is for validation, or its batches are single samples.
+    - the name of the loader does not say that it is for validation, or its batches are single samples, also by a default
+      of the project's configuration (`cfg.VAL.batch_size = 1`).
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#torch.utils.data.DataLoader

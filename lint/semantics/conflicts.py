@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from torchlint.semantics.configured import defaults
 from torchlint.semantics.loaders import Loader, loaders
 from torchlint.semantics.tree import last_name
 from torchlint.semantics.values import ABSENT, Known
@@ -64,9 +65,11 @@ def _of(program: Program, loader: Loader) -> Iterator[Contradiction]:
         for name in NEED_WORKERS:
             if _given(program, loader, name):
                 yield Contradiction(loader, name, Conflict.NO_WORKERS)
-    size = _value(program, loader, "batch_size")
-    single = size is ABSENT or (isinstance(size, Known) and size.value in (1, None))  # nothing is left over
-    if not single and _given(program, loader, "drop_last") and _is_validation(program, loader.call):
+    if (
+        _given(program, loader, "drop_last")
+        and _is_validation(program, loader.call)
+        and not _is_single(program, loader)
+    ):
         yield Contradiction(loader, "drop_last", Conflict.VALIDATION)
 
 
@@ -90,6 +93,16 @@ def _given(program: Program, loader: Loader, name: str) -> bool:
     if value is None or value is ABSENT or name not in ("sampler", "batch_sampler", "multiprocessing_context"):
         return False
     return all(_is_object(program, each) for each in _alternatives(program, loader, name))
+
+
+def _is_single(program: Program, loader: Loader) -> bool:
+    """Whether a batch is one sample, so that nothing is left over."""
+    size = _value(program, loader, "batch_size")
+    if size is ABSENT or (isinstance(size, Known) and size.value in (1, None)):
+        return True
+    values = program.values.argument(loader.call, "batch_size", _POSITIONS["batch_size"])
+    configured = [v for value in values if isinstance(value, ast.Attribute) for v in defaults(program, value)]
+    return bool(configured) and all(value == 1 for value in configured)
 
 
 def _alternatives(program: Program, loader: Loader, name: str) -> tuple[object, ...]:
