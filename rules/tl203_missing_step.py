@@ -53,7 +53,8 @@ class MissingStep(Rule):
     ## Stays quiet when
     - the call stands outside loops, or its tag differs from turn to turn;
     - the writer is made in the loop, or is not certainly a `SummaryWriter` (a wrapper may count steps);
-    - the step may advance: it is computed, counted by hand, or carries the outer loop's counter.
+    - the step may advance: it is computed, counted by hand, or carries the outer loop's counter;
+    - a block of tensorboardX gives the step (`with writer.use_metadata(global_step=i)`).
 
     ## References
     - https://docs.pytorch.org/docs/stable/tensorboard.html

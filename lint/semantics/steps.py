@@ -24,9 +24,12 @@ def loops_of_series(program: Program, summary: Summary) -> list[Loop]:
     """The loops around a summary that log under one tag of one writer turn after turn, innermost first.
 
     Empty when the writer is not certainly a ``SummaryWriter`` of this project's making: a wrapper may count steps itself.
+    So it is below ``with writer.use_metadata(global_step=…)`` of tensorboardX, which gives the step to every call.
     """
     writer = summary.writer
     if writer is None or not writer.sure or writer.made is None:
+        return []
+    if any(isinstance(a, ast.With) and _gives_step(a) for a in program.tree.ancestors(summary.call)):
         return []
     around = set(program.tree.ancestors(writer.made))
     loops: list[Loop] = []
@@ -35,6 +38,11 @@ def loops_of_series(program: Program, summary: Summary) -> list[Loop]:
             break
         loops.append(loop)
     return loops
+
+
+def _gives_step(block: ast.With) -> bool:
+    calls = [item.context_expr for item in block.items if isinstance(item.context_expr, ast.Call)]
+    return any(isinstance(call.func, ast.Attribute) and call.func.attr == "use_metadata" for call in calls)
 
 
 def counter(loop: Loop) -> str | None:
