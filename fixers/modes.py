@@ -149,7 +149,7 @@ def _collect(statement: ast.AST, in_loop: bool, exits: _Exits) -> None:
 
 
 def always_leaves(block: Sequence[ast.stmt]) -> bool:
-    """Whether the end of a block is never reached because each path returns, raises, breaks or continues."""
+    """Whether the end of a block is never reached: each path returns, raises, breaks or continues, or loops for ever."""
     if not block:
         return False
     last = block[-1]
@@ -162,6 +162,8 @@ def always_leaves(block: Sequence[ast.stmt]) -> bool:
     if isinstance(last, ast.Try):
         handlers = all(always_leaves(handler.body) for handler in last.handlers)
         return always_leaves(last.finalbody) or (handlers and always_leaves([*last.body, *last.orelse]))
+    if isinstance(last, ast.While) and isinstance(last.test, ast.Constant) and last.test.value:
+        return not any(isinstance(leaving, ast.Break) for leaving in find_exits(last.body).leaving)
     return False
 
 

@@ -15,6 +15,8 @@ from torchlint.semantics.open_writers import OpenWriter, open_writers
 from torchlint.semantics.program import Program
 from torchlint.semantics.tree import walk
 
+_ENDS = frozenset({"sys.exit", "os._exit", "os.abort", "builtins.exit", "builtins.quit"})
+
 
 class UnclosedWriter(Rule):
     """A summary writer is never closed.
@@ -49,7 +51,8 @@ class UnclosedWriter(Rule):
 
     ## Fix safety
     Calls `close()` at the end of the function or script, and before each `return`. Safe: the events are written as before,
-    only surely. By hand where the end cannot be found, as in a generator.
+    only surely. By hand where the end cannot be found, as in a generator, or where the program may end before
+    it (`sys.exit()`).
 
     ## Stays quiet when
     - the writer is closed or flushed anywhere, or handed to code out of sight;
@@ -95,6 +98,13 @@ def _closing(program: Program, found: OpenWriter) -> Edits | None:
         return None
     if any(isinstance(node, ast.Yield | ast.YieldFrom | ast.Await) for statement in rest for node in walk(statement)):
         return None
+    if any(
+        program.names.one(call.func) in _ENDS
+        for statement in rest
+        for call in walk(statement)
+        if isinstance(call, ast.Call)
+    ):
+        return None  # the program may end before the last statement
     row = f"{found.name}.close()"
     if any(isinstance(node, ast.Return) for statement in rest for node in walk(statement)):
         taken = {n.id for n in walk(program.module) if isinstance(n, ast.Name)}
