@@ -81,7 +81,13 @@ def accuracy(model, loader):
 
 
 def train(args):
-    train_loader = DataLoader(Stripes(0, 96), batch_size=16, shuffle=True, num_workers=min(4, os.cpu_count() or 1), pin_memory=torch.cuda.is_available())
+    train_loader = DataLoader(
+        Stripes(0, 96),
+        batch_size=16,
+        shuffle=True,
+        num_workers=min(4, os.cpu_count() or 1),
+        pin_memory=torch.cuda.is_available(),
+    )
     val_loader = DataLoader(Stripes(96, 48), batch_size=16, pin_memory=True, num_workers=min(4, os.cpu_count() or 1))
     model = StripeNet()
     start = 0

@@ -104,7 +104,9 @@ def train(args):
         val_loss = validate(model, val_loader, criterion)
         writer.add_scalar("train/loss", train_loss, epoch)
         writer.add_scalar("val/loss", val_loss, epoch)
-        writer.add_scalars("accuracy", {"train": accuracy(model, train_loader), "val": accuracy(model, val_loader)}, epoch)
+        writer.add_scalars(
+            "accuracy", {"train": accuracy(model, train_loader), "val": accuracy(model, val_loader)}, epoch
+        )
         torch.save({"model": model.module.state_dict(), "epoch": epoch + 1, "config": vars(args)}, "checkpoint.pt")
     torch.save(model, "model.pt")
     writer.close()
