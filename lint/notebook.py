@@ -156,7 +156,7 @@ def _load(text: str) -> dict[str, Any]:
     if not text.strip():
         raise SourceError("is empty, not a notebook; save it again in Jupyter, or delete it")
     try:
-        notebook = json.loads(text)
+        notebook = json.loads(text, parse_int=_integer)
     except json.JSONDecodeError as error:
         conflict = " (it holds merge conflict markers)" if "\n<<<<<<< " in "\n" + text else ""
         raise SourceError(
@@ -179,6 +179,11 @@ def _load(text: str) -> dict[str, Any]:
     if isinstance(version, int) and version > 4:
         raise SourceError(f"is in notebook format {version}, which this version cannot read; only format 4 is read")
     return notebook
+
+
+def _integer(digits: str) -> int:
+    """A number of an output may have more digits than Python turns into an int; it is never written back."""
+    return int(digits[:20])
 
 
 def _joined(source: object, number: int) -> str:

@@ -159,3 +159,9 @@ def test_fixtures_are_read_as_expected(path: Path) -> None:
 
 def _rows(cell: Cell) -> range:
     return range(cell.first_row, cell.last_row + 1)
+
+
+def test_numbers_of_any_length_in_outputs_do_no_harm() -> None:
+    raw = code("x = 1").replace(b'"metadata": {}', b'"metadata": {"n": ' + b"9" * 5000 + b"}")
+    assert b"9999" in raw
+    assert read_notebook("a.ipynb", raw).text == "x = 1"
