@@ -22,6 +22,7 @@ from torchlint.config import OUTPUT_FORMATS, Config, ConfigError, Configs
 from torchlint.findings import Finding, Problem, Text, text
 from torchlint.planning import Planner
 from torchlint.reports import STREAMED, Report, View, one, whole
+from torchlint.reports.github_format import show_problem
 from torchlint.reports.summary import Tally, statistics, summary
 from torchlint.runner import run
 from torchlint.selection import Selection, SelectionError, available_rules, unknown
@@ -186,6 +187,8 @@ def report(session: Session, results: Iterator[FileResult], fixed: Callable[[], 
         elif write is None:
             for piece in whole(session.output_format)(Report(kept, problems, view)):
                 output.write(piece)
+        elif session.output_format == "github":
+            output.write("".join(map(show_problem, problems)))
         if not options.quiet and session.output_format in FOR_PEOPLE:
             closing(session, output, tally, fixed(), bool(problems))
     return exit_code(options, bool(tally.findings), bool(problems))

@@ -5,7 +5,7 @@ https://docs.github.com/actions/reference/workflow-commands-for-github-actions
 
 from __future__ import annotations
 
-from torchlint.findings import Finding, Severity
+from torchlint.findings import Finding, Problem, Severity
 from torchlint.reports.view import View, printable, where
 
 
@@ -22,6 +22,18 @@ def show(finding: Finding, view: View) -> str:
             "endColumn": str(span.end_column),
         }
     message = f"{where(finding)}: {finding.code} {view.render(finding.message)}\n  help: {view.render(finding.help)}"
+    return _command(level, properties, message)
+
+
+def show_problem(problem: Problem) -> str:
+    """The ``::error`` line of a file that was not checked; its job fails, so the pull request has to say why."""
+    properties = {"title": "torchlint", "file": printable(problem.path)}
+    if problem.row is not None:
+        properties["line"] = str(problem.row)
+    return _command("error", properties, printable(str(problem)))
+
+
+def _command(level: str, properties: dict[str, str], message: str) -> str:
     listed = ",".join(f"{key}={_property(value)}" for key, value in properties.items())
     return f"::{level} {listed}::{_data(message)}\n"
 

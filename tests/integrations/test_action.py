@@ -39,3 +39,11 @@ def test_the_check_step_annotates(action: dict[str, Any], tmp_path: Path) -> Non
     assert done.returncode == 1, done.stderr
     assert done.stdout.startswith("::error"), done.stdout
     assert "train.py" in done.stdout
+
+
+def test_a_file_that_does_not_parse_is_annotated(tmp_path: Path) -> None:
+    (tmp_path / "broken.py").write_text("import torch\ntorch.load(\n")
+    command = [sys.executable, "-m", "torchlint", "check", "--output-format", "github", "."]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 2
+    assert done.stdout.startswith("::error title=torchlint,file=broken.py,line=2::"), done.stdout

@@ -10,8 +10,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from torchlint.findings import Finding, Text
+from torchlint.findings import Finding, Problem, Text
 from torchlint.reports import STREAMED, Report, View, one, whole
+from torchlint.reports.github_format import show_problem
 
 WHOLE = ("json", "sarif", "gitlab", "junit", "rdjson")
 
@@ -116,6 +117,13 @@ def test_github(findings: list[Finding], view: View) -> None:
         "sub/a.py:3:15: TL501 `torch.load` is wrong, <so> it & fails%0A  help: write it right\n"
     )
     assert show(findings[0], view).startswith("::error title=torchlint (TL501),file=b.ipynb::b.ipynb:cell 3:2:7: ")
+
+
+def test_github_is_told_of_a_file_that_was_not_checked(problems: list[Problem]) -> None:
+    assert [show_problem(problem) for problem in problems] == [
+        "::error title=torchlint,file=broken.py,line=12::broken.py:12:3: syntax error: <&>\n",
+        "::error title=torchlint,file=gone.py::gone.py: does not exist\n",
+    ]
 
 
 def test_github_commands_cannot_be_injected(findings: list[Finding], view: View) -> None:
