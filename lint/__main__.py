@@ -8,7 +8,7 @@ import sys
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run the command line; the exit code is 0 (clean), 1 (findings), 2 (error) or 130 (interrupted)."""
+    """Run the command line; the exit code is 0 (clean), 1 (findings), 2 (error), 130 (Ctrl-C) or 143 (SIGTERM)."""
     # What the caller has closed is None; it stays open to the end of the process.
     sys.stdout = sys.stdout or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
@@ -28,13 +28,14 @@ def main(arguments: list[str] | None = None) -> int:
     except click.ClickException as error:
         error.show()
         return 2
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, click.Abort) as stop:
         _say("interrupted")
+        code = getattr(stop.__cause__ or stop, "code", 130)  # 143 if it was SIGTERM
         if (
             arguments is None
         ):  # the program itself: threads that still serve ended workers must not keep it, or complain
-            os._exit(130)
-        return 130
+            os._exit(code)
+        return int(code)
     except BrokenPipeError:  # the reader, such as ``head``, has left
         _forget_output()
         return 1

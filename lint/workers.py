@@ -130,6 +130,7 @@ def _method() -> str:
 def _start_worker() -> None:
     # Ctrl-C reaches the whole process group; the parent alone answers it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # this one comes from the parent, and ends the worker
 
 
 def _stop(pool: ProcessPoolExecutor) -> None:

@@ -75,7 +75,9 @@ def test_a_run_that_is_killed_tears_no_file_and_the_next_one_cleans_up(tmp_path:
     for point, folder in folders.items():
         texts = [(folder / each).read_text() for each in NAMES]
         assert set(texts) == {OLD, NEW}, f"killed {point}: a file is neither old nor new"
-        assert bool(leftovers(folder)) == (point != ("replace", "after")), f"killed {point}: not where it was meant to be"
+        assert bool(leftovers(folder)) == (point != ("replace", "after")), (
+            f"killed {point}: not where it was meant to be"
+        )
     assert fixing(*((folder, ("", "")) for folder in folders.values())) == [0] * len(points)
     for point, folder in folders.items():
         assert [(folder / each).read_text() for each in NAMES] == [NEW] * len(NAMES)

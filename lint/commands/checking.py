@@ -18,6 +18,7 @@ from torchlint.commands.options import Options
 from torchlint.commands.output import Output, report_problem, say
 from torchlint.commands.progress import Progress
 from torchlint.commands.sources import Sources
+from torchlint.commands.stopping import stoppable
 from torchlint.config import OUTPUT_FORMATS, Config, ConfigError, Configs
 from torchlint.findings import Finding, Problem, Text, text
 from torchlint.planning import Planner
@@ -56,6 +57,11 @@ class Session:
 
 def execute(options: Options) -> int:
     """Run and return the exit code. Raises ClickException for what the command line or the configuration gets wrong."""
+    with stoppable():
+        return _execute(options)
+
+
+def _execute(options: Options) -> int:
     try:
         session = prepare(options)
     except (ConfigError, SelectionError, baselines.BaselineError) as error:
