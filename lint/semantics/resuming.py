@@ -99,8 +99,24 @@ def _resumed_keys(program: Program) -> set[str]:
                 if isinstance(program.tree.statement(parent), ast.Assign | ast.AnnAssign | ast.Return):
                     keys.add(str(parent.slice.value))  # kept, and not only shown
                 taker = program.tree.parent(parent)
-                func = taker.func if isinstance(taker, ast.Call) else None
-                into_model = into_model or (isinstance(func, ast.Attribute) and func.attr == "load_state_dict")
+                into_model = into_model or _loads_state(taker) or _loaded_by_name(program, parent)
         if into_model:
             found |= keys
     return found
+
+
+def _loads_state(node: ast.AST | None) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "load_state_dict"
+
+
+def _loaded_by_name(program: Program, entry: ast.expr) -> bool:
+    """``weights = saved["model"]`` and ``net.load_state_dict(weights)`` later."""
+    statement = program.tree.statement(entry)
+    if not isinstance(statement, ast.Assign) or statement.value is not entry:
+        return False
+    return any(
+        isinstance(argument, ast.Name) and any(b.statement is statement for b in program.scopes.reaching(argument))
+        for call in program.tree.calls
+        if _loads_state(call)
+        for argument in call.args[:1]
+    )
