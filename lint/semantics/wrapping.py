@@ -224,11 +224,16 @@ def loaded_wrapped(program: Program) -> bool:
     """Whether the file, or another of the project, loads states with their prefix or takes it off."""
     if any(_strips(node) for node in program.tree.nodes):
         return True
-    for call in program.tree.calls:
-        func = call.func
-        if isinstance(func, ast.Attribute) and func.attr == "load_state_dict" and wrapped(program, func.value):
-            return True
-    return _elsewhere(program)
+    return _loads_into_wrapper(program) or _elsewhere(program)
+
+
+def _loads_into_wrapper(program: Program) -> bool:
+    return any(
+        isinstance(call.func, ast.Attribute)
+        and call.func.attr == "load_state_dict"
+        and wrapped(program, call.func.value) is not None
+        for call in program.tree.calls
+    )
 
 
 def _strips(node: ast.AST) -> bool:
@@ -240,7 +245,9 @@ def _strips(node: ast.AST) -> bool:
 
 
 def _elsewhere(program: Program) -> bool:
-    """Whether a module that this file imports does so, or a neighbour that imports this file or one of the same modules."""
+    """Whether a module that this file imports does so, or a neighbour that imports this file or one of the same modules,
+    or a script in the same folder that loads into a wrapper.
+    """
     project = program.project
     if project is None:
         return False
@@ -252,7 +259,8 @@ def _elsewhere(program: Program) -> bool:
         if raw is None or b"load_state_dict" not in raw or not (_STRIPS.search(raw) or _LOADS_WRAPPED.search(raw)):
             continue
         other = project.program(path) if path not in imported else None
-        if path in imported or (other is not None and not (imported | {here}).isdisjoint(imported_files(other))):
+        related = other is not None and not (imported | {here}).isdisjoint(imported_files(other))
+        if path in imported or related or (other is not None and _loads_into_wrapper(other)):
             project.used.add(path)
             return True
     return False
