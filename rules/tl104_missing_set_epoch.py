@@ -16,8 +16,8 @@ class MissingSetEpoch(Rule):
     """A distributed sampler gives the same order in every epoch.
 
     ## What it does
-    Reports a shuffling `DistributedSampler` whose loader is run through in a loop over epochs when nothing calls
-    `set_epoch`.
+    Reports a shuffling `DistributedSampler` whose loader is run through in a loop over epochs, or by a method called
+    there, when nothing calls `set_epoch`.
 
     ## Why it matters
     All processes must draw the same order, so the sampler seeds it with the number of the epoch. Without
@@ -57,6 +57,7 @@ class MissingSetEpoch(Rule):
     ## Stays quiet when
     - `set_epoch` is called anywhere in the file or in a module it imports, also through `loader.sampler`;
     - `shuffle` is false or not known;
+    - a name says that the data is for validation, whose order does not matter;
     - no loop over epochs in this file runs through the loader;
     - a framework that calls it is used (Lightning, Accelerate, Transformers, Ignite…).
 

@@ -9,9 +9,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torchlint.semantics.batches import loaders_of
+from torchlint.semantics.classes import method, self_name
 from torchlint.semantics.loaders import loader_argument
 from torchlint.semantics.neighbours import imported_files
-from torchlint.semantics.tree import walk
+from torchlint.semantics.phases import phase_words
+from torchlint.semantics.project import Definition
+from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
 from torchlint.semantics.values import ABSENT, Known
 
 if TYPE_CHECKING:
@@ -82,7 +85,9 @@ def _epoch_loops(program: Program) -> Iterator[ast.For]:
 
 
 def _run_in(program: Program, loop: ast.For) -> frozenset[ast.Call]:
-    """The loaders that are run through in a loop, or handed to a function there."""
+    """The loaders that are run through in a loop, or handed to a function there, or run through by a method that is
+    called there.
+    """
     found: frozenset[ast.Call] = frozenset()
     for node in walk(loop):
         if isinstance(node, ast.For) and node is not loop:
@@ -91,7 +96,25 @@ def _run_in(program: Program, loop: ast.For) -> frozenset[ast.Call]:
             for given in (*node.args, *(word.value for word in node.keywords)):
                 if isinstance(given, ast.Name | ast.Attribute):
                     found |= loaders_of(program, given)
+            run = _own_method(program, node)
+            for inner in walk(run) if run is not None else ():
+                if isinstance(inner, ast.For):
+                    found |= loaders_of(program, inner.iter)
     return found
+
+
+def _own_method(program: Program, call: ast.Call) -> FunctionNode | None:
+    """The method of the same class that ``self.run_epoch(epoch)`` calls."""
+    function = program.tree.function(call)
+    cls = program.tree.class_of(function) if isinstance(function, FUNCTIONS) else None
+    if cls is None or not isinstance(function, FUNCTIONS) or not isinstance(call.func, ast.Attribute):
+        return None
+    if not isinstance(call.func.value, ast.Name) or call.func.value.id != self_name(function):
+        return None
+    found = method(Definition(program, cls), call.func.attr)
+    if found is None or found.program is not program or not isinstance(found.node, FUNCTIONS):
+        return None
+    return found.node
 
 
 def _through(program: Program, sampler: ast.Call, loop: ast.For, loaders: frozenset[ast.Call]) -> Repeated | None:
@@ -100,12 +123,25 @@ def _through(program: Program, sampler: ast.Call, loop: ast.For, loaders: frozen
         if given is None:
             continue
         values = program.values.alternatives(given)
-        if sampler not in values:
+        if sampler not in values or _only_judges(program, sampler, loader):
             continue
         if not isinstance(given, ast.Name) or not _same_name(program, given, loop, sampler):
             return Repeated(sampler, loop, None, True)
         return Repeated(sampler, loop, given, len(values) > 1 or not program.scopes.bound_on_every_path(given.id, loop))
     return None
+
+
+def _only_judges(program: Program, sampler: ast.Call, loader: ast.Call) -> bool:
+    """Whether a name says that the data is for validation, whose order does not matter."""
+    texts = []
+    for call in (sampler, loader):
+        statement = program.tree.statement(call)
+        if isinstance(statement, ast.Assign) and statement.value is call:
+            texts += [ast.unparse(target) for target in statement.targets]
+        data = program.values.argument(call, "dataset", 0)
+        texts += [ast.unparse(value) for value in data if isinstance(value, ast.expr)]
+    phases = {phase_words(text) for text in texts} - {None}
+    return bool(phases) and "train" not in phases
 
 
 def _same_name(program: Program, name: ast.Name, loop: ast.For, sampler: ast.Call) -> bool:
