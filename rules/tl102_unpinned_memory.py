@@ -13,6 +13,7 @@ from torchlint.rules.screens import having
 from torchlint.semantics.batches import transfers
 from torchlint.semantics.loaders import loader_argument
 from torchlint.semantics.pinning import PIN_POSITION, Pinned, collates_on_device, is_collated, pinned, waits
+from torchlint.semantics.placed import on_device
 from torchlint.semantics.program import Program
 from torchlint.semantics.workers import Hazard, hazards
 
@@ -62,7 +63,8 @@ class UnpinnedMemory(Rule):
     ## Stays quiet when
     - `pin_memory` is given, also as `False`, or may come with `**kwargs`;
     - no batch of the loader is visibly moved to an accelerator in this file, or the file never speaks of one;
-    - the batches stay on the CPU or go to Apple's GPU, which shares its memory.
+    - the batches stay on the CPU or go to Apple's GPU, which shares its memory;
+    - the file has put the data on the device before the loader gets it.
 
     ## References
     - https://docs.pytorch.org/docs/stable/data.html#memory-pinning
@@ -78,7 +80,8 @@ class UnpinnedMemory(Rule):
     def check(self, program: Program) -> Iterator[Finding]:
         moved = dict.fromkeys(loader for transfer in transfers(program) for loader in transfer.loaders)
         for loader in sorted(moved, key=lambda call: (call.lineno, call.col_offset)):
-            if pinned(program, loader) is Pinned.OMITTED:
+            data = loader_argument(program, loader, "dataset")
+            if pinned(program, loader) is Pinned.OMITTED and not (data is not None and on_device(program, data)):
                 name = program.code(loader.func).rpartition(".")[2]
                 message = text(
                     "`{name}` is given no `pin_memory`, and its batches go to the GPU: each is copied twice, and no"
