@@ -244,16 +244,22 @@ def _switched_off(program: Program) -> bool:
     return any(isinstance(program.tree.parent(call), ast.Expr) for call in program.calls_to(FLAG))
 
 
+def _is_bound_to(program: Program, call: ast.Call, name: str) -> bool:
+    """``name = Net().requires_grad_(False)``."""
+    statement = program.tree.statement(call)
+    return isinstance(statement, ast.Assign) and any(ast.unparse(target) == name for target in statement.targets)
+
+
 def _frozen(program: Program, call: ast.Call) -> bool:
     """Whether the file freezes the model that runs: no parameter of it requires gradients."""
     model = ast.unparse(call.func)
     for node in program.tree.nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "requires_grad_":
-            given = node.args[0] if node.args else None
-            if (
-                isinstance(given, ast.Constant)
-                and given.value is False
-                and ast.unparse(node.func.value).startswith(model)
+            given = [*node.args, *(word.value for word in node.keywords)]
+            off = any(isinstance(value, ast.Constant) and value.value is False for value in given)
+            here = program.tree.function(node) in (None, program.tree.function(call))
+            if off and (
+                ast.unparse(node.func.value).startswith(model) or (here and _is_bound_to(program, node, model))
             ):
                 return True
         if isinstance(node, ast.For) and ast.unparse(node.iter) == f"{model}.parameters()":
