@@ -52,7 +52,7 @@ class ImageLayout(Rule):
     is imported under that name. By hand when it comes from another function, and for PIL images.
 
     ## Stays quiet when
-    - the array is converted (`cvtColor`, `[..., ::-1]`), or its origin is not certain;
+    - the array is converted (`cvtColor`, `[..., ::-1]`) or written in place, or its origin is not certain;
     - it is read as gray;
     - the writer is not certainly a `SummaryWriter`.
 

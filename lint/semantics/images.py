@@ -35,6 +35,8 @@ def picture(program: Program, expr: ast.expr, depth: int = 6) -> Picture | None:
         return None
     if isinstance(expr, ast.Name):
         bindings = program.scopes.reaching(expr)
+        if _is_changed_in_place(program, expr):
+            return None
         if not bindings or any(b.kind != "assign" or b.value is None for b in bindings):
             return None
         found = {picture(program, b.value, depth - 1) for b in bindings if b.value is not None}
@@ -60,7 +62,24 @@ def picture(program: Program, expr: ast.expr, depth: int = 6) -> Picture | None:
 
 def _is_gray(call: ast.Call) -> bool:
     """Whether ``imread`` is asked for something else than three channels in OpenCV's order."""
-    return len(call.args) > 1 and not (isinstance(call.args[1], ast.Attribute) and call.args[1].attr == "IMREAD_COLOR")
+    flags = call.args[1:2] or [word.value for word in call.keywords if word.arg in ("flags", None)]
+    return any(not (isinstance(flag, ast.Attribute) and flag.attr == "IMREAD_COLOR") for flag in flags)
+
+
+def _is_changed_in_place(program: Program, name: ast.Name) -> bool:
+    """Whether a statement of the scope may reorder the channels of the array itself: ``image[...] = image[..., ::-1]``
+    and ``cv2.cvtColor(image, code, image)``.
+    """
+    around: ast.AST = program.tree.function(name) or program.module
+    for node in walk_scope(around):
+        if isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            if isinstance(node.value, ast.Name) and node.value.id == name.id:
+                return True
+        elif isinstance(node, ast.Call) and program.names.matches(node.func, "cv2.cvtColor"):
+            into = [*node.args[2:], *(word.value for word in node.keywords if word.arg == "dst")]
+            if any(isinstance(value, ast.Name) and value.id == name.id for value in into):
+                return True
+    return False
 
 
 def _returned(program: Program, call: ast.Call, depth: int) -> Picture | None:
