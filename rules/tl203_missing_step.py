@@ -51,7 +51,8 @@ class MissingStep(Rule):
     By hand where loops are nested, and where a step starts again.
 
     ## Stays quiet when
-    - the call stands outside loops, or its tag differs from turn to turn;
+    - the call stands outside loops, is reached in one turn only (`if i == 0`, `break`), or its tag differs from turn to
+      turn;
     - the writer is made in the loop, or is not certainly a `SummaryWriter` (a wrapper may count steps);
     - the step may advance: it is computed, counted by hand, or carries the outer loop's counter;
     - a block of tensorboardX gives the step (`with writer.use_metadata(global_step=i)`).

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
+from torchlint.semantics.branches import guards, runs_once
 from torchlint.semantics.loops import Varies, varies
 from torchlint.semantics.summaries import Summary
 
@@ -36,8 +37,23 @@ def loops_of_series(program: Program, summary: Summary) -> list[Loop]:
     for loop in program.tree.loops(summary.call):
         if loop in around or varies(program, summary.tag_node, loop) is not Varies.NO:
             break
-        loops.append(loop)
+        if not _is_reached_once(program, summary.call, loop):
+            loops.append(loop)
     return loops
+
+
+def _is_reached_once(program: Program, call: ast.Call, loop: Loop) -> bool:
+    """Whether a loop reaches a call in one turn only: it is left behind it, or asks for one value of its counter."""
+    if runs_once(program, call, loop):
+        return True
+    name = loop.target.id if isinstance(loop, ast.For) and isinstance(loop.target, ast.Name) else counter(loop)
+    for guard in guards(program, call, loop):
+        test = guard.test
+        if guard.outcome and isinstance(test, ast.Compare) and len(test.ops) == 1 and isinstance(test.ops[0], ast.Eq):
+            sides = (test.left, test.comparators[0])
+            if any(isinstance(side, ast.Name) and side.id == name for side in sides):
+                return True
+    return False
 
 
 def _gives_step(block: ast.With) -> bool:
