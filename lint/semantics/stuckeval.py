@@ -38,16 +38,19 @@ def stuck(program: Program) -> Iterator[Stuck]:
     for event in program.flow.events:
         if event.kind != "forward" or event.region is not None or event.program is not program:
             continue
-        loops = _training_loops(program, event.node)
-        if not loops or (len(event.receivers) > 1 and _switches_to_train(program, loops[-1], event.node.func)):
+        turns = _training_turns(program, event)
+        if not turns:
+            continue
+        whole = turns[-1].loop
+        if len(event.receivers) > 1 and _switches_to_train(program, whole, event.node.func):
             continue  # which of several models was switched back is not certain
         for obj, status in event.receivers:
             if not _may_be_both(status) or not is_module(event, obj) or dependence(obj) is Dependence.INDEPENDENT:
                 continue
             for source in _evals(program, status):
-                if source in found or (status.mode & Mode.OPAQUE and _handed_on(program, loops[-1], source)):
+                if source in found or (status.mode & Mode.OPAQUE and _handed_on(program, whole, source)):
                     continue
-                if any(_evaluates_in(program, loop, source, event, obj) for loop in loops):
+                if any(_evaluates_in(program, turn, source, obj) for turn in turns):
                     found[source] = Stuck(source, event.node)
     yield from sorted(found.values(), key=lambda each: (each.switch.lineno, each.switch.col_offset))
 
@@ -57,10 +60,29 @@ def _may_be_both(status: Status) -> bool:
     return bool(status.mode & Mode.EVAL) and bool(status.mode & _TRAINING) and not status.mode & Mode.PARTIAL
 
 
-def _training_loops(program: Program, call: ast.Call) -> list[Loop]:
-    """The loops around a call in which something is back-propagated, innermost first."""
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A loop in which a model trains: in each turn by the call ``place``, or by what that leads to."""
+
+    loop: Loop
+    place: ast.Call
+
+
+def _training_turns(program: Program, event: Event) -> list[_Turn]:
+    """The loops around a call of a model in which something is back-propagated, innermost first, callers' loops last."""
     inside = {id(each.call) for each in backwards(program)}
-    return [loop for loop in program.tree.loops(call) if any(id(n) in inside for n in walk(loop))]
+
+    def trains(node: ast.AST) -> bool:
+        return any(id(n) in inside for n in walk(node))
+
+    found = [_Turn(loop, event.node) for loop in program.tree.loops(event.node) if trains(loop)]
+    function = program.tree.function(event.node)
+    if not isinstance(function, FUNCTIONS) or not trains(function):
+        return found
+    for outer, inner in reversed(list(zip(event.frames, event.frames[1:], strict=False))):
+        for call in calls_of(program, outer, 1).get(inner, []):
+            found.extend(_Turn(loop, call) for loop in program.tree.loops(call))
+    return found
 
 
 def _switches_to_train(program: Program, loop: Loop, model: ast.expr) -> bool:
@@ -108,18 +130,18 @@ def _handed_on(program: Program, loop: Loop, source: ast.Call) -> bool:
     return any(ast.unparse(argument) == text for argument in given)
 
 
-def _evaluates_in(program: Program, loop: Loop, source: ast.Call, event: Event, obj: Obj) -> bool:
+def _evaluates_in(program: Program, turn: _Turn, source: ast.Call, obj: Obj) -> bool:
     """Whether a turn of the loop, having trained, switches to eval mode in order to evaluate.
 
     The switch stands behind the training call, or in a function that the loop calls and that runs the model itself.
     """
-    function = program.tree.function(event.node)
+    function = program.tree.function(turn.place)
     here = program.tree.function(source)
     if here is function:
-        return source.lineno > event.node.lineno and loop in program.tree.ancestors(source)
+        return source.lineno > turn.place.lineno and turn.loop in program.tree.ancestors(source)
     if not isinstance(here, FUNCTIONS):
         return False
-    inside = {id(n) for n in walk(loop)}
+    inside = {id(n) for n in walk(turn.loop)}
     around: ast.AST = function if function is not None else program.module
     if not any(id(call) in inside for call in calls_of(program, around).get(here, [])):
         return False
