@@ -61,6 +61,7 @@ class Project:
         self._listed: frozenset[str] | None = None
         self._fingerprints: dict[int, str] = {}
         self._raw: dict[str, bytes | None] = {}
+        self._starred: dict[str, bool] = {}
         self._programs: dict[str, Program | None] = {}
         self._surfaces: dict[str, Surface | None] = {}
         self._modules: dict[tuple[str, str], str | None] = {}
@@ -198,6 +199,7 @@ class Project:
             self._forget_derived()
         self._raw.pop(path, None)
         self._surfaces.pop(path, None)
+        self._starred.pop(path, None)
 
     def module_file(self, dotted: str, path: str) -> str | None:
         """The file of a module as imported from ``path``: relative, below the root, or below a folder on the way up to it."""
@@ -240,7 +242,7 @@ class Project:
         if file is None or os.path.abspath(file) == os.path.abspath(path):
             return None
         raw = self.raw(file)
-        if raw is None or (name.encode() not in raw and not _STAR_IMPORT.search(raw)):
+        if raw is None or (name.encode() not in raw and not self._is_starred(file, raw)):
             return None
         surface = self.surface(file)
         if surface is None:
@@ -257,6 +259,12 @@ class Project:
             if found is not None:
                 return found
         return None
+
+    def _is_starred(self, file: str, raw: bytes) -> bool:
+        """Whether a file has a star import; looked up once, for a package of thousands of files asks thousands of times."""
+        if file not in self._starred:
+            self._starred[file] = _STAR_IMPORT.search(raw) is not None
+        return self._starred[file]
 
     def reexport(self, target: str, path: str, depth: int = 4) -> frozenset[str] | None:
         """The outside name that a name imported from a project file stands for there (``from utils import DataLoader``).
