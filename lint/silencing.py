@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from torchlint.findings import Edit, Finding
 from torchlint.fixing import offset_of
 from torchlint.source import Source
-from torchlint.suppressions import Suppression, Suppressions
+from torchlint.suppressions import Suppression, Suppressions, tokenizable
 
 
 def silence(source: Source, findings: Iterable[Finding]) -> tuple[tuple[Edit, ...], tuple[Finding, ...]]:
@@ -56,8 +56,7 @@ def _write(source: Source, row: int, codes: list[str]) -> Edit:
 
 def _rows_that_end_free(source: Source) -> frozenset[int]:
     """The rows at whose end a comment is a comment."""
-    starts = source.line_starts
-    lines = iter([source.text[start:end] for start, end in zip(starts, [*starts[1:], len(source.text)], strict=True)])
+    lines = tokenizable(source)
     found: set[int] = set()
     try:
         for token in tokenize.generate_tokens(lambda: next(lines, "")):

@@ -94,7 +94,7 @@ class Suppressions:
 
 def comments(source: Source) -> Iterator[Comment]:
     """The comments of a source. Ends early where the text cannot be tokenised: such a file is not checked either."""
-    lines = iter(source.text[start:end] for start, end in _rows(source))
+    lines = tokenizable(source)
     try:
         for token in tokenize.generate_tokens(lambda: next(lines, "")):
             if token.type == tokenize.COMMENT:
@@ -104,9 +104,12 @@ def comments(source: Source) -> Iterator[Comment]:
         return
 
 
-def _rows(source: Source) -> Iterator[tuple[int, int]]:
+def tokenizable(source: Source) -> Iterator[str]:
+    """The rows of a source with ends that ``tokenize`` knows: it takes a CR alone for an error."""
     starts = source.line_starts
-    yield from zip(starts, [*starts[1:], len(source.text)], strict=True)
+    for start, end in zip(starts, [*starts[1:], len(source.text)], strict=True):
+        row = source.text[start:end]
+        yield row[:-1] + "\n" if row.endswith("\r") else row
 
 
 def _read(comment: Comment) -> Iterator[Suppression]:

@@ -224,3 +224,15 @@ def test_the_finding_is_safe_to_fix_and_stands_on_the_comment() -> None:
     assert finding.fix.safety is Safety.SAFE
     assert (finding.span.row, finding.span.column) == (1, 8)
     assert "TL501" in str(finding.message)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_silencing_writes_a_comment_that_counts_under_every_line_end(end: str) -> None:
+    from torchlint.silencing import silence
+
+    source = read_source("a.py", end.join(["def f():", "    return bad(", "        1)", "x = 1", ""]).encode())
+    edits, stubborn = silence(source, look(source.text).findings)
+    assert stubborn == ()
+    silenced = apply_edits(source.text, edits)
+    assert silenced.count("# noqa: TL501") == 1
+    assert rows(silenced) == []
