@@ -211,3 +211,44 @@ def test_names_with_dashes(torchlint: Check, folder: Path) -> None:
     assert torchlint("--", "-q.py").code == 1
     assert torchlint("./-q.py").code == 1
     assert torchlint().code == 1
+
+
+@pytest.mark.skipif(os.name == "nt", reason="needs the file types of POSIX")
+def test_a_folder_of_odd_things(torchlint: Check, bad: Path, folder: Path) -> None:
+    """What is no file is passed over; what is an odd file with valid code is checked and fixed like any other."""
+    import socket
+
+    (folder / "folder.py").mkdir()
+    os.mkfifo(folder / "pipe.py")
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("socket.py")
+        (folder / "nowhere.py").symlink_to("missing.py")
+        (folder / "loop.py").symlink_to("loop.py")
+        (folder / "up").symlink_to(".")
+        odd = {
+            "-leading.py": BAD,
+            "a b\n.py": BAD,
+            "sum.py": BAD + "x = " + " + ".join(["y"] * 2000) + "\n",
+            "chain.py": BAD + "x = y" + ".z()" * 300 + "\n",
+            "line.py": BAD + "x = '" + "x" * 1_000_000 + "'\n",
+            "cr.py": BAD.replace("\n", "\r"),
+            "bom.py": "\ufeff" + BAD,
+            "feed.py": "\x0c\n" + BAD + "\x0c\nif x:\n\x0c    y = 1\n",
+            "nel.py": "# a\u0085b\u2028c\n" + BAD,
+            "tabs.py": BAD + "if x:\n\tif y:\n\t    z = 1\n",
+            "surrogate.py": BAD + 'x = "\\ud800"\n',
+        }
+        for name, text in odd.items():
+            (folder / name).write_bytes(text.encode())
+        (folder / "only_bom.py").write_bytes(b"\xef\xbb\xbf")
+        latin = b"# coding: latin-1\n# \xe9\x85\n" + BAD.encode()
+        (folder / "latin.py").write_bytes(latin)
+        result = torchlint("--output-format", "concise", "--no-cache", "-q")
+        assert (result.code, result.err) == (1, "")
+        assert len(result.out.splitlines()) == len(odd) + 2
+        assert torchlint("fix", "--no-cache", "-q").code == 0
+    for name, text in odd.items():
+        wanted = text.replace("weights_only=True)", 'weights_only=True, map_location="cpu")')
+        assert (folder / name).read_bytes() == wanted.encode(), name
+    assert (folder / "latin.py").read_bytes() == latin.replace(b"True)", b'True, map_location="cpu")')
+    assert (folder / "only_bom.py").read_bytes() == b"\xef\xbb\xbf"
