@@ -15,7 +15,7 @@ from pathlib import Path
 import click
 
 from torchlint.files import SUFFIXES, cannot_read, read
-from torchlint.findings import Finding
+from torchlint.findings import Finding, Problem
 from torchlint.fixing import Fixed, fix_source
 from torchlint.rules.rule import Rule, builtin_rules
 from torchlint.source import Source, SourceError, apply_edits
@@ -64,7 +64,7 @@ def sweep_file(path: str, rules: Sequence[Rule], tally: Tally) -> None:
         tally.unreadable.append(f"{path}: {cannot_read(error)}")
         return
     except SourceError as error:
-        tally.unreadable.append(f"{path}:{error.row}: {error.message}")
+        tally.unreadable.append(str(Problem(path, error.message, error.row, error.column)))
         return
     project = project_of(path)
     result = fix_source(source, rules, project, unsafe=True)
