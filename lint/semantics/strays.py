@@ -176,7 +176,7 @@ class _Scene:
             return False
         return bool(parent.args) and self._is_layer(parent.func, _RECURRENT) and self.comes_in(parent.args[0])
 
-    def comes_in(self, expr: ast.expr, depth: int = 5) -> bool:
+    def comes_in(self, expr: ast.expr, depth: int = 8) -> bool:
         """Whether a value lives where the arguments or the layers live, and has dimensions."""
         if depth == 0:
             return False
@@ -204,7 +204,13 @@ class _Scene:
     def _bound(self, binding: Binding, depth: int) -> bool:
         if binding.kind == "param":
             return binding.name in self.inputs
-        return binding.kind == "assign" and binding.value is not None and self.comes_in(binding.value, depth - 1)
+        value = binding.value
+        if binding.kind == "unpack":  # ``y, state = self.rnn(x)``
+            layered = (
+                isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and self._is_layer(value.func)
+            )
+            return layered and value is not None and self.comes_in(value, depth - 1)
+        return binding.kind == "assign" and value is not None and self.comes_in(value, depth - 1)
 
     def _is_one_of_layers(self, name: ast.Name) -> bool:
         """``for layer in self.layers: layer(x)``."""
