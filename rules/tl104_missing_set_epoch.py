@@ -56,7 +56,7 @@ class MissingSetEpoch(Rule):
 
     ## Stays quiet when
     - `set_epoch` is called anywhere in the file or in a module it imports, also through `loader.sampler`;
-    - `shuffle` is false or not known;
+    - `shuffle` is false or not known, the loop makes the sampler with a seed of its own, or writes its `epoch`;
     - a name says that the data is for validation, whose order does not matter;
     - no loop over epochs in this file runs through the loader;
     - a framework that calls it is used (Lightning, Accelerate, Transformers, Ignite…).

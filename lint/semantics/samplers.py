@@ -80,7 +80,9 @@ def _epoch_loops(program: Program) -> Iterator[ast.For]:
     for node in program.tree.nodes:
         if isinstance(node, ast.For) and isinstance(node.target, ast.Name):
             counts = isinstance(node.iter, ast.Call) and "range" in ast.unparse(node.iter.func)
-            if counts and (_EPOCH.search(node.target.id) or _EPOCH.search(ast.unparse(node.iter))):
+            if not counts or not (_EPOCH.search(node.target.id) or _EPOCH.search(ast.unparse(node.iter))):
+                continue
+            if ast.unparse(node.iter) != "range(1)":
                 yield node
 
 
@@ -123,12 +125,22 @@ def _through(program: Program, sampler: ast.Call, loop: ast.For, loaders: frozen
         if given is None:
             continue
         values = program.values.alternatives(given)
-        if sampler not in values or _only_judges(program, sampler, loader):
+        if sampler not in values or _only_judges(program, sampler, loader) or _is_told(program, sampler, loop):
             continue
         if not isinstance(given, ast.Name) or not _same_name(program, given, loop, sampler):
             return Repeated(sampler, loop, None, True)
         return Repeated(sampler, loop, given, len(values) > 1 or not program.scopes.bound_on_every_path(given.id, loop))
     return None
+
+
+def _is_told(program: Program, sampler: ast.Call, loop: ast.For) -> bool:
+    """Whether the loop makes the sampler anew with a seed, or writes the number that ``set_epoch`` would write."""
+    if loop in program.tree.ancestors(sampler) and program.values.argument(sampler, "seed", 4) != (ABSENT,):
+        return True
+    return any(
+        isinstance(node, ast.Attribute) and node.attr == "epoch" and isinstance(node.ctx, ast.Store)
+        for node in walk(loop)
+    )
 
 
 def _only_judges(program: Program, sampler: ast.Call, loader: ast.Call) -> bool:
