@@ -57,7 +57,7 @@ class UnclosedWriter(Rule):
     ## Stays quiet when
     - the writer is closed or flushed anywhere, or handed to code out of sight;
     - nothing is logged with it, or it is one of tensorboardX, which closes itself when the program ends;
-    - it is kept on an object, in a container, or returned;
+    - it is kept on an object, in a container, under a `global` name, or returned;
     - it is made in a loop, or its name is bound twice.
 
     ## References

@@ -38,6 +38,7 @@ def open_writers(program: Program) -> Iterator[OpenWriter]:
         owner = program.scopes.owner(target.id, program.scopes.scope_of(target))
         if (
             owner is None
+            or (function is not None and owner.node is not function)  # a global: other files may close it
             or len(owner.bindings[target.id]) != 1
             or any(isinstance(a, LOOPS) for a in _up_to(program, call))
         ):
