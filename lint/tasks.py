@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import gc
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Protocol
 
 from torchlint.deadline import TimeLimitReached, time_limit
@@ -141,23 +141,35 @@ def open_source(path: str, raw: bytes) -> Source:
     return read_source(path, raw)
 
 
+class _Projects(threading.local):
+    """The projects of one thread, the one asked for last standing last: no thread lets go of a tree another looks at."""
+
+    def __init__(self) -> None:
+        self.by_root: dict[str, Project] = {}
+
+
+_projects = _Projects()
+_MOST_PROJECTS = 8
+
+
 def project_of(path: str) -> Project:
-    """The project a file belongs to; one for each root and process."""
-    from torchlint.semantics.project import project_root
+    """The project a file belongs to; one for each root and thread. Trees of only one project are kept at a time."""
+    from torchlint.semantics.project import Project, project_root
 
-    return _project(project_root(path))
-
-
-@lru_cache(maxsize=8)
-def _project(root: str) -> Project:
-    from torchlint.semantics.project import Project
-
-    return Project(root)
+    root, known = project_root(path), _projects.by_root
+    last = next(reversed(known), None)
+    if last != root:
+        if last is not None:
+            known[last].trim(0)
+        known[root] = known.pop(root) if root in known else Project(root)
+        if len(known) > _MOST_PROJECTS:
+            del known[next(iter(known))]
+    return known[root]
 
 
 def given_up(task: Task, what: str) -> Problem:
     """What is said of a file that took too long to ``what``; what was half known of its project is dropped."""
-    _project.cache_clear()
+    _projects.by_root.clear()
     return Problem(
         task.path,
         f"took more than {task.plan.settings.time_limit} s of processor time to {what} and was given up, so it may hold "

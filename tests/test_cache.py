@@ -46,7 +46,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def forget_projects() -> None:
     """What a new process starts with."""
-    files_to_check._project.cache_clear()
+    files_to_check._projects.by_root.clear()
 
 
 def checked(paths: list[str], store: Cache | None, plan: Plan = PLAN) -> list[FileResult]:
