@@ -40,7 +40,7 @@ def complete(out: Path, workers: int, plants: list[Plant]) -> int:
     return kills
 
 
-@pytest.mark.parametrize(("workers", "seed"), [(0, 1), (0, 2), (2, 3), (2, 4)])
+@pytest.mark.parametrize(("workers", "seed"), [(0, 1), (2, 3)])
 def test_killed_at_random_moments(uninterrupted: Path, tmp_path: Path, workers: int, seed: int) -> None:
     moments = random.Random(seed)
     plants = [("kill_after", (moments.uniform(0.1, 1.5),)) for _ in range(4)]
@@ -53,9 +53,9 @@ def test_killed_at_random_moments(uninterrupted: Path, tmp_path: Path, workers: 
     [
         ("half written", 0),
         ("half written", 2),
-        ("before fsync", 2),
+        ("before fsync", 0),
         ("before replace", 0),
-        ("after replace", 2),
+        ("after replace", 0),
         ("before link", 0),
         ("after link", 0),
     ],
