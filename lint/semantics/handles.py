@@ -15,12 +15,13 @@ if TYPE_CHECKING:
 
 _FILES = frozenset({
     "io.open", "gzip.open", "bz2.open", "lzma.open", "zipfile.ZipFile", "tarfile.open",
-    "tarfile.TarFile", "h5py.File", "tables.open_file", "netCDF4.Dataset", "cv2.VideoCapture", "decord.VideoReader",
+    "tarfile.TarFile", "cv2.VideoCapture", "decord.VideoReader",
     "rasterio.open", "av.open", "shelve.open", "dbm.open", "openslide.OpenSlide", "mmap.mmap",
 })  # fmt: skip
 _LMDB = frozenset({"lmdb.open", "lmdb.Environment"})
 _DATABASES = _LMDB | frozenset({
     "lmdb.Environment.begin", "sqlite3.connect", "psycopg2.connect", "pymongo.MongoClient", "pyodbc.connect",
+    "h5py.File", "tables.open_file", "netCDF4.Dataset",
 })  # fmt: skip
 _LOCKS = frozenset({
     "threading.Lock", "threading.RLock", "multiprocessing.Pool", "concurrent.futures.ThreadPoolExecutor",
@@ -32,7 +33,7 @@ class Kept(enum.Enum):
     """What an expression keeps open."""
 
     FILE = "file"  # forked processes share its position
-    DATABASE = "database"  # a connection that must not be used after a fork
+    DATABASE = "database"  # a connection, or an HDF5 file, that must not be used after a fork
     OWN = "own"  # cannot be pickled, but a forked copy works: a lock, an LMDB opened without locks
 
 

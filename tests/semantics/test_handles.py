@@ -23,7 +23,7 @@ def program(text: str) -> Program:
     [
         ("open(p)", Kept.FILE),
         ("gzip.open(p)", Kept.FILE),
-        ("h5py.File(p)['rows']", Kept.FILE),
+        ("h5py.File(p)['rows']", Kept.DATABASE),
         ("h5py.File(p)['rows'][:]", None),
         ("h5py.File(p)['rows'][()]", None),
         ("[zipfile.ZipFile(each) for each in p]", Kept.FILE),
