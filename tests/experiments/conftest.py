@@ -20,6 +20,8 @@ from torchlint.fixing import fix_source
 from torchlint.rules.rule import builtin_rules
 from torchlint.source import read_source
 
+os.environ["OMP_NUM_THREADS"] = "1"  # for the server from which scripts are forked
+sys.path.insert(0, str(Path(__file__).parent))
 BEFORE = Path(__file__).parent / "before"
 _PATIENCE = 300  # seconds until a script that hangs is given up; no result depends on it
 
@@ -34,10 +36,14 @@ class Run:
 
 
 class Laboratory:
-    """Runs and fixes scripts in one scratch folder; importing torch takes seconds, so equal runs are made once."""
+    """Runs and fixes scripts in one scratch folder; importing torch takes seconds, so equal runs are made once.
 
-    def __init__(self, folder: Path) -> None:
+    ``interpreter``: each script gets an interpreter of its own instead of a fork of one that has imported torch.
+    """
+
+    def __init__(self, folder: Path, *, interpreter: bool = False) -> None:
         self.folder = folder
+        self.interpreter = interpreter
         self._runs: dict[tuple[str, ...], Run] = {}
 
     def before(self, name: str) -> str:
@@ -63,6 +69,10 @@ class Laboratory:
     def _run(self, text: str, *arguments: str) -> Run:
         script = self.folder / "script.py"
         script.write_text(text, "utf-8")
+        if not self.interpreter:
+            from forking import run_forked
+
+            return _ended(*run_forked(script, arguments, _PATIENCE))
         env = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": "", "PYTHONDONTWRITEBYTECODE": "1"}
         done = subprocess.run(
             [sys.executable, str(script), *arguments],
@@ -72,9 +82,7 @@ class Laboratory:
             env=env,
             timeout=_PATIENCE,
         )
-        lines = done.stdout.strip().splitlines()
-        result = json.loads(lines[-1]) if done.returncode == 0 and lines else {}
-        return Run(done.returncode, result, done.stderr)
+        return _ended(done.returncode, done.stdout, done.stderr)
 
     def succeed(self, text: str, *arguments: str | Path) -> dict[str, Any]:
         """Run a script that must end well, and give what it printed."""
@@ -83,6 +91,12 @@ class Laboratory:
         return run.result
 
 
+def _ended(status: int, printed: str, errors: str) -> Run:
+    lines = printed.strip().splitlines()
+    return Run(status, json.loads(lines[-1]) if status == 0 and lines else {}, errors)
+
+
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
-    return Laboratory(tmp_path_factory.mktemp("lab"))
+def lab(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Laboratory:
+    own = getattr(request.module, "OWN_INTERPRETER", False)
+    return Laboratory(tmp_path_factory.mktemp("lab"), interpreter=own)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+OWN_INTERPRETER = True  # how one starts workers is what is shown
 SCRIPT = "tl101_no_workers.py"
 
 
