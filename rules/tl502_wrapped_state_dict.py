@@ -55,7 +55,7 @@ class WrappedStateDict(Rule):
     - the state is that of the bare model (`model.module.state_dict()`, `raw_model = model.module if ddp else model`);
     - a branch asks whether the model is wrapped, or asks the question that decided it;
     - this file, a module it imports, or a script beside it that shares one, takes the prefix off or loads the state
-      into a wrapped model; or any script beside it loads a state into a wrapped model;
+      into a wrapped model; or any script beside it does so, unless the two name other checkpoints;
     - the state is not saved.
 
     ## References

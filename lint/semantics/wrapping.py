@@ -246,7 +246,7 @@ def _strips(node: ast.AST) -> bool:
 
 def _elsewhere(program: Program) -> bool:
     """Whether a module that this file imports does so, or a neighbour that imports this file or one of the same modules,
-    or a script in the same folder that loads into a wrapper.
+    or a script in the same folder that loads into a wrapper, unless both write out other names of checkpoints.
     """
     project = program.project
     if project is None:
@@ -260,7 +260,25 @@ def _elsewhere(program: Program) -> bool:
             continue
         other = project.program(path) if path not in imported else None
         related = other is not None and not (imported | {here}).isdisjoint(imported_files(other))
-        if path in imported or related or (other is not None and _loads_into_wrapper(other)):
+        if path in imported or related or (other is not None and _may_share(program, other)):
             project.used.add(path)
             return True
     return False
+
+
+def _may_share(program: Program, other: Program) -> bool:
+    """Whether a neighbour loads into a wrapper what may be the checkpoint of this file."""
+    own = _checkpoint_names(program)
+    return _loads_into_wrapper(other) and (not own or not own.isdisjoint(_checkpoint_names(other)))
+
+
+def _checkpoint_names(program: Program) -> set[str]:
+    """The file names of checkpoints that a file writes out; ``*`` stands for what it fills in."""
+    found: set[str] = set()
+    for node in program.tree.nodes:
+        if isinstance(node, ast.JoinedStr):
+            parts = (str(v.value) if isinstance(v, ast.Constant) else "*" for v in node.values)
+            found.add(os.path.basename("".join(parts)))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(os.path.basename(node.value))
+    return {name for name in found if name.endswith((".pt", ".pth", ".ckpt", ".tar", ".bin", ".pkl", ".pth.tar"))}
