@@ -34,7 +34,8 @@ def test_last_line_says_where_everything_is(finished: Path) -> None:
 
 def test_run_folder_holds_everything(finished: Path) -> None:
     names = {path.relative_to(finished).as_posix() for path in finished.rglob("*.*") if "tfevents" not in path.name}
-    assert names == {
+    # Tests of the export share this run; what they put beside its checkpoints is no part of training.
+    assert {name for name in names if not name.startswith("export/")} == {
         ".lock",
         "printed.txt",
         "config.toml",

@@ -124,7 +124,7 @@ GET = "    def __getitem__(self, i):\n        return read(self.x, i)\n"
         (
             f"import h5py\nclass A(Dataset):\n    def __init__(self, p):\n        self.x = h5py.File(p)['x']\n{GET}"
             "DataLoader(A(1))",
-            {Hazard.HANDLE},
+            {Hazard.DATABASE},
         ),
         (
             f"import h5py\nclass A(Dataset):\n    def __init__(self, p):\n        self.x = h5py.File(p)['x'][:]\n{GET}"
