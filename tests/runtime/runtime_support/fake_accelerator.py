@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.library import Library, fallthrough_kernel, impl
+from torch import library
 from torch.utils import _pytree as pytree
 from torch.utils.backend_registration import _setup_privateuseone_for_python_backend
 
@@ -109,12 +109,12 @@ def computed(func: Any, args: Any, kwargs: dict[str, Any]) -> Any:
 def install() -> None:
     """Register the device with PyTorch in this process."""
     _setup_privateuseone_for_python_backend(NAME, backend_module=Backend)
-    factories = Library("aten", "IMPL")
-    autocast = Library("_", "IMPL")
+    factories = library.Library("aten", "IMPL")
+    autocast = library.Library("_", "IMPL")
     LIBRARIES.extend([factories, autocast])
-    autocast.fallback(fallthrough_kernel, "AutocastPrivateUse1")
+    autocast.fallback(library.fallthrough_kernel, "AutocastPrivateUse1")
 
-    @impl(factories, "empty.memory_format", "PrivateUse1")
+    @library.impl(factories, "empty.memory_format", "PrivateUse1")
     def empty(
         size: Any,
         *,
@@ -127,7 +127,7 @@ def install() -> None:
         kind = {"dtype": dtype or torch.get_default_dtype(), "memory_format": memory_format or torch.contiguous_format}
         return OnFake(torch.empty(size, device="cpu", **kind), device)
 
-    @impl(factories, "empty_strided", "PrivateUse1")
+    @library.impl(factories, "empty_strided", "PrivateUse1")
     def empty_strided(
         size: Any, stride: Any, *, dtype: Any = None, layout: Any = None, device: Any = None, pin_memory: Any = None
     ) -> Any:
