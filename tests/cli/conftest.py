@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -22,6 +23,21 @@ class Run:
     code: int
     out: str
     err: str
+
+
+def read_terminal(parent: int) -> bytes:
+    """All that a program writes to the other side of a pseudo terminal, until it closes it."""
+    seen = b""
+    while True:
+        try:
+            part = os.read(parent, 4096)
+        except OSError:  # how Linux tells that the other side is closed
+            break
+        if not part:
+            break
+        seen += part
+    os.close(parent)
+    return seen
 
 
 @pytest.fixture

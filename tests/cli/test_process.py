@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from .conftest import BAD, GOOD
+from .conftest import BAD, GOOD, read_terminal
 
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
 
@@ -151,16 +151,7 @@ def test_a_terminal_that_waits_sees_progress(many: Path) -> None:
     parent, child = pty.openpty()
     with subprocess.Popen([sys.executable, "-c", script], cwd=many, stderr=child, stdout=subprocess.PIPE) as program:
         os.close(child)
-        seen = b""
-        while True:
-            try:
-                part = os.read(parent, 4096)
-            except OSError:  # how Linux tells that the other side is closed
-                break
-            if not part:
-                break
-            seen += part
-    os.close(parent)
+        seen = read_terminal(parent)
     assert b"Checking" in seen
     assert b"100%" in seen
     assert program.returncode == 2

@@ -14,7 +14,7 @@ import pytest
 
 from torchlint.config import OUTPUT_FORMATS
 
-from .conftest import BAD, GOOD, Run
+from .conftest import BAD, GOOD, Run, read_terminal
 
 Check = Callable[..., Run]
 Process = Callable[..., "subprocess.CompletedProcess[bytes]"]
@@ -158,16 +158,7 @@ def test_a_diff_cannot_steer_a_terminal(folder: Path) -> None:
     environment = {**os.environ, "NO_COLOR": "1"}
     with subprocess.Popen(command, cwd=folder, stdout=child, stderr=subprocess.PIPE, env=environment) as program:
         os.close(child)
-        seen = b""
-        while True:
-            try:
-                part = os.read(parent, 4096)
-            except OSError:  # how Linux tells that the other side is closed
-                break
-            if not part:
-                break
-            seen += part
-    os.close(parent)
+        seen = read_terminal(parent)
     assert program.returncode == 1
     assert b"map_location" in seen
     assert b"\x1b" not in seen
