@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -20,23 +19,27 @@ class Words:
 
     groups: tuple[tuple[bytes, ...], ...]
     absent: tuple[bytes, ...]
-    matching: tuple[re.Pattern[bytes], ...]
+    matching: tuple[Screen, ...]
 
     def search(self, string: bytes, /) -> bool:
-        """Whether a file has a word of each group, none of those that must be absent, and matches all patterns."""
+        """Whether a file has a word of each group, none of those that must be absent, and passes the further screens."""
         return (
             all(any(word in string for word in group) for group in self.groups)
             and not any(word in string for word in self.absent)
-            and all(pattern.search(string) is not None for pattern in self.matching)
+            and all(screen.search(string) for screen in self.matching)
         )
 
 
 def having(
     *groups: bytes | tuple[bytes, ...],
     without: tuple[bytes, ...] = (),
-    matching: re.Pattern[bytes] | tuple[re.Pattern[bytes], ...] = (),
+    matching: Screen | tuple[Screen, ...] = (),
 ) -> Words:
-    """A screen for files that hold each of the words; where several are given together, one of them is enough."""
+    """A screen for files that hold each of the words; where several are given together, one of them is enough.
+
+    What is in ``matching`` is asked last. Patterns that begin with letters are fast: ``re`` looks for these first. What
+    has to stand before them goes into a look-behind, as in ``load(?<=\\.load)``.
+    """
     return Words(
         tuple(group if isinstance(group, tuple) else (group,) for group in groups),
         without,
@@ -45,24 +48,11 @@ def having(
 
 
 @dataclass(frozen=True, slots=True)
-class Discarded:
-    """A screen for files in which a call that ``pattern`` finds may stand as a statement of its own.
+class AnyOf:
+    """A screen for files that pass one of several screens."""
 
-    It looks at what stands before the call in its line, behind the last ``;`` or ``:``: no assignment, no keyword.
-    """
-
-    pattern: re.Pattern[bytes]
+    screens: tuple[Screen, ...]
 
     def search(self, string: bytes, /) -> bool:
-        """Whether there is such a line."""
-        for found in self.pattern.finditer(string):
-            start = 1 + max(string.rfind(end, 0, found.start()) for end in (b"\n", b"\r", b";", b":"))
-            if _USED.match(string, start, found.start()) is None:
-                return True
-        return False
-
-
-_USED = re.compile(
-    rb"[ \t\f]*(?:(?:return|yield|if|elif|while|for|with|assert|raise|del|def|class|import|from)\b"
-    rb"|[\w.,* \t\[\]'\"]+[-+*/@|&^%]?=(?!=)|[#@])"
-)
+        """Whether one of the screens finds something."""
+        return any(screen.search(string) for screen in self.screens)

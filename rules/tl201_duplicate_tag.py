@@ -77,7 +77,16 @@ class DuplicateTag(Rule):
     name = "duplicate-tag"
     severity = Severity.ERROR
     screen = having(
-        b"add_",
+        (
+            b"add_scalar",
+            b"add_histogram",
+            b"add_image",
+            b"add_figure",
+            b"add_video",
+            b"add_audio",
+            b"add_text",
+            b"add_pr",
+        ),
         matching=re.compile(
             rb"\badd_(?:scalar|histogram(?:_raw)?|images?(?:_with_boxes)?|figure|video|audio|text|pr_curve)\b"
         ),

@@ -9,8 +9,8 @@ from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.fixers.imports import add_import
 from torchlint.fixers.layout import Edits
 from torchlint.fixers.statements import wrap_in_block
+from torchlint.rules.layout_screens import ForLoops
 from torchlint.rules.rule import Rule
-from torchlint.rules.screens import having
 from torchlint.semantics.evalmode import exposures
 from torchlint.semantics.gradpass import GradientPass, gradient_passes
 from torchlint.semantics.program import Program, parse
@@ -78,15 +78,7 @@ class MissingNoGrad(Rule):
     name = "missing-no-grad"
     severity = Severity.WARNING
     # A loop over something that sounds like data; where the header goes on in the next line, over anything.
-    screen = having(
-        b"torch",
-        b"for",
-        matching=re.compile(
-            rb"(?:\A|[\n\r])[ \t\f]*(?:async[ \t]+)?for\b(?:[^\n\r:]*[\n\r]"
-            rb"|[^\n\r]*?(?:load|data|batch|dl|set\b|iter|samples|images|inputs|[(\[{,\\][ \t]*(?:#[^\n\r]*)?[\n\r]))",
-            re.IGNORECASE,
-        ),
-    )
+    screen = ForLoops(re.compile(rb"load|data|batch|dl\b|set\b|iter|samples|images|inputs", re.IGNORECASE))
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in gradient_passes(program):

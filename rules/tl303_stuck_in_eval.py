@@ -80,7 +80,7 @@ class StuckInEval(Rule):
     code = "TL303"
     name = "stuck-in-eval"
     severity = Severity.ERROR
-    screen = having(b"backward", matching=re.compile(rb"\.\s*eval\s*\("))
+    screen = having(b"backward", matching=(re.compile(rb"\.\s*eval\s*\("), re.compile(rb"\.\s*(?:manual_)?backward\b")))
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in stuck(program):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
@@ -70,7 +71,7 @@ class RetainedGraph(Rule):
     code = "TL304"
     name = "retained-graph"
     severity = Severity.WARNING
-    screen = having(b"backward")
+    screen = having(b"backward", matching=re.compile(rb"\.\s*(?:manual_)?backward\b"))
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in retained(program):

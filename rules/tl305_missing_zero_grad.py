@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
@@ -60,7 +61,7 @@ class MissingZeroGrad(Rule):
     code = "TL305"
     name = "missing-zero-grad"
     severity = Severity.ERROR
-    screen = having(b"backward", b"step")
+    screen = having(b"backward", b"step", matching=re.compile(rb"\.\s*(?:manual_)?backward\b"))
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in uncleared(program):

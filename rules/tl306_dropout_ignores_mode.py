@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.fixers.arguments import add_keyword
+from torchlint.rules.layout_screens import Called
 from torchlint.rules.rule import Rule
-from torchlint.rules.screens import having
 from torchlint.semantics.dropouts import deaf_dropouts
 from torchlint.semantics.program import Program
 
@@ -62,7 +62,13 @@ class DropoutIgnoresMode(Rule):
     code = "TL306"
     name = "dropout-ignores-mode"
     severity = Severity.ERROR
-    screen = having(b"dropout", matching=re.compile(rb"\bdropout(?:[123]d)?\b(?!\s*[=:])|alpha_dropout"))
+    screen = Called(
+        re.compile(
+            rb"dropout(?:(?<!\wdropout)|(?<=alpha_dropout))(?:[123]d)?"
+            rb"(?:\s*\(|\s+as\b|\b(?!\s*[=:(])(?:(?<=\.dropout)(?<!self\.dropout)|(?<=\.dropout[123]d)|(?<=\.alpha_dropout)))"
+        ),
+        given=b"training=",
+    )
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in deaf_dropouts(program):

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
 from torchlint.fixers.statements import assign_result
+from torchlint.rules.layout_screens import Discarded
 from torchlint.rules.rule import Rule
-from torchlint.rules.screens import Discarded
 from torchlint.semantics.program import Program
 from torchlint.semantics.tensors import is_tensor
 from torchlint.semantics.transfers import Transfer, discarded, is_batch_part, is_read_later, meets_what_stays

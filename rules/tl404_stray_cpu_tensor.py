@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.fixers.arguments import add_keyword
+from torchlint.rules.layout_screens import Within
 from torchlint.rules.rule import Rule
-from torchlint.rules.screens import having
 from torchlint.semantics.program import Program
 from torchlint.semantics.strays import FACTORIES, strays
 
@@ -63,14 +62,7 @@ class StrayCpuTensor(Rule):
     code = "TL404"
     name = "stray-cpu-tensor"
     severity = Severity.ERROR
-    screen = having(
-        b"forward",
-        tuple(name.encode() for name in FACTORIES),
-        matching=(
-            re.compile(rb"def\s+forward"),
-            re.compile(rb"\.\s*(?:NAMES)\b|\b(?:NAMES)\s*(?:\(|as\b)".replace(b"NAMES", "|".join(FACTORIES).encode())),
-        ),
-    )
+    screen = Within(b"forward", tuple(name.encode() for name in FACTORIES), given=b"device=")
 
     def check(self, program: Program) -> Iterator[Finding]:
         for found in strays(program):

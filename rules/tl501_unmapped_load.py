@@ -81,7 +81,12 @@ class UnmappedLoad(Rule):
     code = "TL501"
     name = "unmapped-load"
     severity = Severity.ERROR
-    screen = having(b"load", matching=re.compile(rb"\bload(?:_url|_state_dict_from_url)?\b"))
+    screen = having(
+        b"load",
+        matching=re.compile(
+            rb"load(?<!\wload)(?:\b(?<=\.load)|\s*[(),#\n\r]|\s+as\b|\Z|(?:_url|_state_dict_from_url)\b)"
+        ),
+    )
 
     def check(self, program: Program) -> Iterator[Finding]:
         for load in loads(program):

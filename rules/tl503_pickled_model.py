@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.rules.rule import Rule
-from torchlint.rules.screens import having
+from torchlint.rules.screens import AnyOf, having
 from torchlint.semantics.program import Program
+from torchlint.semantics.saves import SAVING_CALLS
 from torchlint.semantics.whole_models import pickled_models
 
 
@@ -59,7 +60,7 @@ class PickledModel(Rule):
     code = "TL503"
     name = "pickled-model"
     severity = Severity.WARNING
-    screen = having(b"torch", b"save")
+    screen = having(b"torch", b"save", matching=AnyOf(SAVING_CALLS))
 
     def check(self, program: Program) -> Iterator[Finding]:
         for save, model in pickled_models(program):

@@ -13,7 +13,7 @@ from torchlint.fixers.mode_switches import names_in
 from torchlint.fixers.modes import surround_with_mode
 from torchlint.fixers.statements import insert_before
 from torchlint.rules.rule import Rule
-from torchlint.rules.screens import having
+from torchlint.rules.screens import AnyOf, having
 from torchlint.semantics.exports import Exported, exported_in_train_mode
 from torchlint.semantics.program import Program
 from torchlint.semantics.training import trains
@@ -74,8 +74,12 @@ class TracedInTrainMode(Rule):
     severity = Severity.ERROR
     screen = having(
         b"torch",
-        (b"trace", b"export"),
-        matching=re.compile(rb"\.\s*(?:trace|export)\b|\b(?:trace|export)\s*(?:\(|as\b)"),
+        matching=AnyOf(
+            (
+                having(b"jit", matching=re.compile(rb"trace(?:\b(?<=\.trace)|\s*\(|\s+as\b)")),
+                re.compile(rb"export(?:\b(?<=\.export)(?!\.)|\s*\(|\s+as\b)"),
+            )
+        ),
     )
 
     def check(self, program: Program) -> Iterator[Finding]:

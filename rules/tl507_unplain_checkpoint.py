@@ -10,12 +10,12 @@ from torchlint.fixers.expressions import append_to_expression, wrap_expression
 from torchlint.fixers.imports import add_import
 from torchlint.fixers.layout import Edits
 from torchlint.rules.rule import Rule
-from torchlint.rules.screens import having
+from torchlint.rules.screens import AnyOf, having
 from torchlint.semantics.checkpoints import unpickles_on_purpose
 from torchlint.semantics.plainness import REFUSED, Kind, kind_of
 from torchlint.semantics.program import Program
 from torchlint.semantics.pytest_folders import in_test_folder
-from torchlint.semantics.saves import contents, saves
+from torchlint.semantics.saves import SAVING_CALLS, contents, saves
 
 
 class UnplainCheckpoint(Rule):
@@ -77,7 +77,7 @@ class UnplainCheckpoint(Rule):
     code = "TL507"
     name = "unplain-checkpoint"
     severity = Severity.ERROR
-    screen = having(b"torch", b"save")
+    screen = having(b"torch", b"save", matching=AnyOf(SAVING_CALLS))
 
     def check(self, program: Program) -> Iterator[Finding]:
         known: bool | None = None

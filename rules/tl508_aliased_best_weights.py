@@ -10,9 +10,17 @@ from torchlint.fixers.expressions import append_to_expression, wrap_expression
 from torchlint.fixers.imports import add_import
 from torchlint.fixers.layout import Edits
 from torchlint.rules.rule import Rule
-from torchlint.rules.screens import having
-from torchlint.semantics.kept_weights import KEPT_WHILE, Kept, kept_weights
+from torchlint.rules.screens import AnyOf, having
+from torchlint.semantics.kept_weights import KEPT_ASSIGNMENT, KEPT_WHILE, Kept, kept_weights
 from torchlint.semantics.program import Program
+
+_KEPT_WHILE = AnyOf(tuple(re.compile(pattern.encode()) for pattern in KEPT_WHILE))
+_PARTS = AnyOf(
+    tuple(
+        re.compile(word + rb"\b(?<=\." + word + b")")
+        for word in (b"parameters", b"named_parameters", b"weight", b"bias")
+    )
+)
 
 
 class AliasedBestWeights(Rule):
@@ -72,12 +80,11 @@ class AliasedBestWeights(Rule):
     code = "TL508"
     name = "aliased-best-weights"
     severity = Severity.ERROR
-    screen = having(
-        (b"state_dict", b"parameters", b"weight", b"bias"),
-        matching=(
-            re.compile(rb"\.\s*(?:state_dict|(?:named_)?parameters|weight|bias)\b"),
-            re.compile(KEPT_WHILE.pattern.encode()),
-        ),
+    screen = AnyOf(
+        (
+            having(b"state_dict", matching=(re.compile(rb"state_dict(?<=\.state_dict)\s*\("), _KEPT_WHILE)),
+            having((b"parameters", b"weight", b"bias"), matching=(_PARTS, _KEPT_WHILE, KEPT_ASSIGNMENT)),
+        )
     )
 
     def check(self, program: Program) -> Iterator[Finding]:

@@ -22,10 +22,23 @@ _NO_MODEL = re.compile(r"opt|sched|scaler|sampler|loader|adam|sgd|warmup|stopp",
 _KEPT = re.compile(
     r"(?:^|_)(?:best|old|prev(?:ious)?|before|orig(?:inal)?|init(?:ial)?|saved|snapshot|backup|start)(?:_|$)", re.I
 )
-# Without a word that speaks of training steps or of the best result there is nothing over which weights are kept.
-KEPT_WHILE = re.compile(
-    r"backward|\.\s*step\b|[bB][eE][sS][tT]|\btrain[A-Z]\w*\s*\(|(?:\b|_)train\s*\((?!\s*\))"
-    r"|(?:\b|_)(?:train(?!ing_set|_loader|able|_data)(?=_|[A-Z])|fit|finetune|fine_tune|optimi[sz]e)(?:_\w*|[A-Z]\w*)?\s*\("
+# An assignment to such a name; what ends with a comma is the parameter of a function.
+KEPT_ASSIGNMENT = re.compile(
+    rb"(?:\A|[\n\r;:])[ \t\f]*(?:\w*_)?(?:best|old|prev(?:ious)?|before|orig(?:inal)?|init(?:ial)?|saved|snapshot|backup|start)"
+    rb"(?:_\w*)?[ \t\\]*(?:=(?!=)|:)(?:[^\n\r]*(?:weight|bias|parameters)|[^\n\r]*[^,\s][ \t]*(?:[\n\r]|\Z))",
+    re.I,
+)
+# Where none of these is found, nothing speaks of training steps or of the best result, over which weights would be kept.
+KEPT_WHILE = (
+    "backward",
+    "best",
+    "Best",
+    "BEST",
+    r"step\b(?<=\.step)",
+    r"train(?<![a-zA-Z0-9]train)(?:\s*\((?!\s*(?:\)|self\.training\s*\)))|(?!_loader|_data)(?:_\w*|[A-Z]\w*)\s*\()",
+    r"fit(?<![a-zA-Z0-9]fit)(?:_\w*|[A-Z]\w*)?\s*\(",
+    r"fine_?tune\w*\s*\(",
+    r"optimi[sz]e(?:_\w*|[A-Z]\w*)?\s*\(",
 )
 _NEWEST = re.compile(
     r"(?:^|_)(?:last|latest|final|current|cur|newest)(?:_|$)", re.I
@@ -51,7 +64,7 @@ class Kept:
 
 def kept_weights(program: Program) -> Iterator[Kept]:
     """The weights that a file keeps over later training steps without a copy, and reads afterwards."""
-    if KEPT_WHILE.search(program.source.text) is None:
+    if not any(re.search(pattern, program.source.text) for pattern in KEPT_WHILE):
         return
     for node in program.tree.nodes:
         found = _tensors(program, node)

@@ -25,6 +25,7 @@ _OUTSIDE = (
     "torch.",
     "builtins.",
     "numpy.",
+    "scipy.",
     "math.",
     "os.",
     "random.",
@@ -34,6 +35,7 @@ _OUTSIDE = (
     "warnings.",
     "re.",
 )
+_NUMERIC = ("numpy.", "scipy.", "math.")
 # Methods of tensors, parameters and optimizers: no network runs when they are called.
 _TENSOR_METHODS = frozenset({
     "abs", "abs_", "add_", "addcdiv_", "addcmul_", "all", "amax", "amin", "any", "argmax", "argmin", "argsort", "bfloat16",
@@ -48,9 +50,9 @@ _TENSOR_METHODS = frozenset({
     "sub_", "sum", "t", "to", "tolist", "topk", "transpose", "tril", "triu", "type", "type_as", "unbind", "unflatten",
     "unfold", "uniform_", "unique", "unsqueeze", "var", "view", "view_as", "where", "zero_", "isfinite", "isnan", "isinf",
     "named_buffers", "register_buffer", "param_groups", "step", "cosine_similarity", "element_size", "storage",
-    "lerp", "coalesce", "manual_seed", "astype", "isEnabledFor", "zero_grad",
+    "lerp", "coalesce", "manual_seed", "astype", "isEnabledFor", "zero_grad", "to_dense", "to_sparse", "_values", "_indices",
 })  # fmt: skip
-_NO_NETWORK = re.compile(r"loss|criterion|metric|optim|sched|loader|transform|^closure$", re.IGNORECASE)
+_NO_NETWORK = re.compile(r"loss|criterion|metric|optim|sched|loader|load_fn|transform|^closure$", re.IGNORECASE)
 _QUIET = _TENSOR_METHODS.union(MODULE_METHODS, dir(str), dir(dict), dir(list), dir(set), dir(int)) - FORWARD_METHODS
 
 
@@ -60,12 +62,23 @@ Place = ast.With | ast.AsyncWith | ast.expr
 def regions_of_interest(program: Program) -> Iterator[tuple[Place, Gradient, FunctionNode | None]]:
     """The stretches without gradients of this file that may run a network from the outside. Errs to too many."""
     for node in program.tree.withs:
+        if _in_optimizer(program, node):
+            continue
         if any(switch(program, item.context_expr) is not None for item in node.items) and _may_run(program, node.body):
             yield node, Gradient.OFF, None
     for function in program.tree.functions:
         decorator = decorator_switch(program, function) if function.decorator_list else None
-        if decorator is not None and _may_run(program, function.body):
+        if decorator is not None and not _in_optimizer(program, function) and _may_run(program, function.body):
             yield decorator, Gradient.OFF, function
+
+
+def _in_optimizer(program: Program, node: ast.AST) -> bool:
+    """Whether an optimizer's class stands around a node: it computes steps, and runs nothing but the closure it is given."""
+    for ancestor in program.tree.ancestors(node):
+        if isinstance(ancestor, ast.ClassDef):
+            bases = classes.outside_bases(Definition(program, ancestor))
+            return any(base is not None and base.startswith("torch.optim.") for base in bases)
+    return False
 
 
 def _may_run(program: Program, body: list[ast.stmt]) -> bool:
@@ -108,7 +121,16 @@ def _followed(program: Program, call: ast.Call) -> list[tuple[Program, ast.AST]]
         if not here and (in_place or name in _QUIET) and name not in _stored(program):
             return []
         return here if _harmless(program, call) else None
+    if isinstance(func, ast.Name) and _made_elsewhere(program, func):
+        return []
     return [] if _harmless(program, call) else None
+
+
+def _made_elsewhere(program: Program, name: ast.Name) -> bool:
+    """``f = scipy.interpolate.interp2d(…)``: what libraries without networks gave."""
+    values = program.values.alternatives(name)
+    made = [program.names.one(v.func) for v in values if isinstance(v, ast.Call)]
+    return bool(made) and len(made) == len(values) and all(m is not None and m.startswith(_NUMERIC) for m in made)
 
 
 def _harmless(program: Program, call: ast.Call) -> bool:

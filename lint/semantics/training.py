@@ -34,12 +34,19 @@ def _is_step(program: Program, call: ast.Call) -> bool:
             return True
         if name == "step":
             return _OPTIMIZER.search(ast.unparse(func.value)) is not None
-        if name == "train" and not call.args:
+        if name == "train" and (not call.args or _is_mode(call.args)):
             return False  # model.train() switches the mode
     if _TRAINS.search(name):
         return bool(call.args or call.keywords) or isinstance(func, ast.Attribute)
     found = callee(program, call)
     return found is not None and isinstance(found.node, FUNCTIONS) and backpropagates(found.node)
+
+
+def _is_mode(arguments: list[ast.expr]) -> bool:
+    """``True``, ``mode``, ``self.training``: what ``nn.Module.train`` takes."""
+    given = arguments[0]
+    switch = isinstance(given, ast.Constant) and isinstance(given.value, bool)
+    return len(arguments) == 1 and (switch or last_name(given) in ("mode", "training"))
 
 
 def backpropagates(node: ast.AST) -> bool:
