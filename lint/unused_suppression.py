@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Edit, Finding, Fix, Safety, Severity, Span, text
 from torchlint.rules.rule import Rule
-from torchlint.semantics.program import Program
-from torchlint.source import Source
 from torchlint.suppressions import Item, Suppression
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
+    from torchlint.source import Source
 
 _OURS = re.compile(r"TL\d+", re.IGNORECASE)
 

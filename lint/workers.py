@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import multiprocessing
+import pkgutil
 import signal
 import sys
 import threading
@@ -117,8 +119,18 @@ def _one_by_one(tasks: Sequence[Task], store: Store | None) -> Iterator[FileResu
 
 
 def _pool(count: int, method: str | None = None) -> ProcessPoolExecutor:
-    context = multiprocessing.get_context(method or _method())
+    method = method or _method()
+    if method == "fork":
+        _preload()
+    context = multiprocessing.get_context(method)
     return ProcessPoolExecutor(count, mp_context=context, initializer=_start_worker)
+
+
+def _preload() -> None:
+    """Import what checks files, so that forked workers have it and share its memory."""
+    for package in ("torchlint.semantics", "torchlint.fixers"):
+        for module in pkgutil.iter_modules(importlib.import_module(package).__path__, f"{package}."):
+            importlib.import_module(module.name)
 
 
 def _method() -> str:

@@ -11,11 +11,13 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from types import GenericAlias
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from torchlint.findings import Finding, Fix, Severity, Span, Text
 from torchlint.rules.screens import Screen
-from torchlint.semantics.program import Program
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
 
 SECTIONS = (
     "What it does",

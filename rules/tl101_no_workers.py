@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
-from torchlint.fixers.arguments import set_keyword
-from torchlint.fixers.expressions import replace_expression
-from torchlint.fixers.imports import add_import
-from torchlint.fixers.layout import Edits
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.conflicts import asks_for_workers
-from torchlint.semantics.datasets import in_memory
-from torchlint.semantics.guards import iterated_on_import
-from torchlint.semantics.loaders import WORKERS_POSITION, Loader, loader_argument, loaders, only_counts_workers
-from torchlint.semantics.program import Program
-from torchlint.semantics.values import ABSENT
-from torchlint.semantics.workers import Hazard, hazards
+from torchlint.semantics.hazards import Hazard
+
+if TYPE_CHECKING:
+    from torchlint.fixers.layout import Edits
+    from torchlint.semantics.loaders import Loader
+    from torchlint.semantics.program import Program
 
 
 class NoWorkers(Rule):
@@ -81,6 +77,9 @@ class NoWorkers(Rule):
     screen = having(b"Loader")
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.conflicts import asks_for_workers
+        from torchlint.semantics.loaders import loaders
+
         found = [loader for loader in loaders(program) if loader.no_workers and not asks_for_workers(program, loader)]
         held = [loader for loader in found if self._is_in_memory(program, loader)]
         reported = [loader for loader in found if loader not in held]
@@ -110,11 +109,18 @@ class NoWorkers(Rule):
             yield self.finding(program, loader.call, message, title if why is None else why[0], fix)
 
     def _is_in_memory(self, program: Program, loader: Loader) -> bool:
+        from torchlint.semantics.datasets import in_memory
+        from torchlint.semantics.loaders import loader_argument
+
         dataset = loader_argument(program, loader.call, "dataset")
         return dataset is not None and in_memory(program, dataset)
 
     def _withheld(self, program: Program, loader: Loader) -> tuple[Text, Text] | None:
         """What to do before workers can be used, and why; None when nothing speaks against them."""
+        from torchlint.semantics.guards import iterated_on_import
+        from torchlint.semantics.loaders import loader_argument
+        from torchlint.semantics.workers import hazards
+
         if program.source.cells:
             return (
                 text("move the dataset and what it uses into a module, then set `num_workers`"),
@@ -131,6 +137,8 @@ class NoWorkers(Rule):
         return None
 
     def _fix(self, program: Program, loader: Loader, kept: set[ast.expr], value: str, title: Text) -> Fix:
+        from torchlint.fixers.imports import add_import
+
         edits = self._edits(program, loader, kept, value)
         if edits is None:
             return Fix(
@@ -146,6 +154,11 @@ class NoWorkers(Rule):
         return Fix(title, Safety.UNSAFE, edits, text("workers change the stream of random numbers"))
 
     def _edits(self, program: Program, loader: Loader, kept: set[ast.expr], value: str) -> Edits | None:
+        from torchlint.fixers.arguments import set_keyword
+        from torchlint.fixers.expressions import replace_expression
+        from torchlint.semantics.loaders import WORKERS_POSITION, only_counts_workers
+        from torchlint.semantics.values import ABSENT
+
         source, tree, call = program.source, program.tree, loader.call
         outside = [zero for zero in loader.zeros if call not in tree.ancestors(zero)]
         shared = [zero for zero in outside if zero in kept or not only_counts_workers(program, zero)]

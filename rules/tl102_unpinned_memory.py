@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
-from torchlint.fixers.arguments import add_keyword, set_keyword
-from torchlint.fixers.imports import add_import
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.batches import transfers
-from torchlint.semantics.loaders import loader_argument
-from torchlint.semantics.pinning import PIN_POSITION, Pinned, collates_on_device, is_collated, pinned, waits
-from torchlint.semantics.placed import on_device
-from torchlint.semantics.program import Program
-from torchlint.semantics.workers import Hazard, hazards
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
 
 
 class UnpinnedMemory(Rule):
@@ -78,6 +74,11 @@ class UnpinnedMemory(Rule):
     screen = having(b"oader", (b"cuda", b"accelerator", b"xpu"))
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.batches import transfers
+        from torchlint.semantics.loaders import loader_argument
+        from torchlint.semantics.pinning import Pinned, pinned
+        from torchlint.semantics.placed import on_device
+
         moved = dict.fromkeys(loader for transfer in transfers(program) for loader in transfer.loaders)
         for loader in sorted(moved, key=lambda call: (call.lineno, call.col_offset)):
             data = loader_argument(program, loader, "dataset")
@@ -92,6 +93,14 @@ class UnpinnedMemory(Rule):
                 yield self.finding(program, loader, message, fix.title, fix)
 
     def _fix(self, program: Program, loader: ast.Call) -> Fix:
+        from torchlint.fixers.arguments import add_keyword, set_keyword
+        from torchlint.fixers.imports import add_import
+        from torchlint.semantics.batches import transfers
+        from torchlint.semantics.hazards import Hazard
+        from torchlint.semantics.loaders import loader_argument
+        from torchlint.semantics.pinning import PIN_POSITION, collates_on_device, is_collated, waits
+        from torchlint.semantics.workers import hazards
+
         waiting = [t.call for t in transfers(program) if loader in t.loaders and waits(program, t.call)]
         title = (
             text("set `pin_memory=torch.cuda.is_available()` and copy with `non_blocking=True`")

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
-from torchlint.fixers.arguments import remove_argument
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.conflicts import NEED_WORKERS, Conflict, Contradiction, contradictions
-from torchlint.semantics.program import Program
+
+if TYPE_CHECKING:
+    from torchlint.semantics.conflicts import Contradiction
+    from torchlint.semantics.program import Program
 
 
 class LoaderConflict(Rule):
@@ -64,11 +66,16 @@ class LoaderConflict(Rule):
     )
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.conflicts import contradictions
+
         for found in contradictions(program):
             fix = self._fix(program, found)
             yield self.finding(program, found.loader.call, _message(found), fix.title, fix)
 
     def _fix(self, program: Program, found: Contradiction) -> Fix:
+        from torchlint.fixers.arguments import remove_argument
+        from torchlint.semantics.conflicts import Conflict
+
         call = found.loader.call
         if found.conflict is Conflict.NO_WORKERS:
             title = text("set `num_workers`, or drop `{name}`", name=found.name)
@@ -84,6 +91,8 @@ class LoaderConflict(Rule):
 
 
 def _message(found: Contradiction) -> Text:
+    from torchlint.semantics.conflicts import NEED_WORKERS, Conflict
+
     if found.conflict is Conflict.NO_WORKERS:
         assert found.name in NEED_WORKERS
         return text("`{name}` without workers raises: there is no process it could apply to", name=found.name)

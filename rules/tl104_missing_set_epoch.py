@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
-from torchlint.fixers.statements import insert_at_body_start
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.program import Program
-from torchlint.semantics.samplers import Repeated, repeated_orders
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
+    from torchlint.semantics.samplers import Repeated
 
 
 class MissingSetEpoch(Rule):
@@ -72,6 +74,8 @@ class MissingSetEpoch(Rule):
     screen = having(b"DistributedSampler", b"range", without=(b"set_epoch",))
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.samplers import repeated_orders
+
         for repeated in repeated_orders(program):
             message = text(
                 "nothing calls `set_epoch` on this sampler: it shuffles with the same seed in every epoch, so all epochs"
@@ -81,6 +85,8 @@ class MissingSetEpoch(Rule):
             yield self.finding(program, repeated.sampler, message, fix.title, fix)
 
     def _fix(self, program: Program, repeated: Repeated) -> Fix:
+        from torchlint.fixers.statements import insert_at_body_start
+
         epoch = program.code(repeated.loop.target)
         if repeated.name is None or repeated.optional:
             title = text("call `set_epoch({epoch})` on the sampler first in the loop over epochs", epoch=epoch)

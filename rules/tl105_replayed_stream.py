@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.loaders import Loader, loader_argument, loaders
-from torchlint.semantics.program import Program
-from torchlint.semantics.values import ABSENT, Known
-from torchlint.semantics.workers import Hazard, hazards
+
+if TYPE_CHECKING:
+    from torchlint.semantics.loaders import Loader
+    from torchlint.semantics.program import Program
 
 
 class ReplayedStream(Rule):
@@ -83,6 +84,10 @@ class ReplayedStream(Rule):
     screen = having(b"oader", b"workers")
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.hazards import Hazard
+        from torchlint.semantics.loaders import loader_argument, loaders
+        from torchlint.semantics.workers import hazards
+
         for loader in loaders(program):
             if not _has_workers(program, loader) or _is_initialised(program, loader.call):
                 continue
@@ -116,9 +121,13 @@ class ReplayedStream(Rule):
 
 def _has_workers(program: Program, loader: Loader) -> bool:
     """Whether two workers or more are written, on every path: one alone repeats and shares nothing."""
+    from torchlint.semantics.values import Known
+
     values = [program.values.constant(v) if isinstance(v, ast.expr) else None for v in loader.workers]
     return bool(values) and all(isinstance(v, Known) and isinstance(v.value, int) and v.value > 1 for v in values)
 
 
 def _is_initialised(program: Program, call: ast.Call) -> bool:
+    from torchlint.semantics.values import ABSENT
+
     return program.values.argument(call, "worker_init_fn", 10) != (ABSENT,)

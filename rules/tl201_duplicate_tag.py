@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
-from torchlint.fixers.layout import Edits
-from torchlint.fixers.tags import add_field, add_prefix, replace_in_tag
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.loops import SeriesLoop
-from torchlint.semantics.namespaces import NewTag, namespaces, suggested_tag
-from torchlint.semantics.program import Program
-from torchlint.semantics.series import Conflict, Kind, conflict, lost_variable
-from torchlint.semantics.shared import Shared, shared_by_phases
-from torchlint.semantics.summaries import Summary, summaries
+
+if TYPE_CHECKING:
+    from torchlint.fixers.layout import Edits
+    from torchlint.semantics.loops import SeriesLoop
+    from torchlint.semantics.namespaces import NewTag
+    from torchlint.semantics.program import Program
+    from torchlint.semantics.series import Conflict
+    from torchlint.semantics.shared import Shared
+    from torchlint.semantics.summaries import Summary
 
 _PHASES = {"train": "training", "val": "validation", "test": "test", "eval": "evaluation"}
 
@@ -93,6 +95,10 @@ class DuplicateTag(Rule):
     )
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.series import conflict, lost_variable
+        from torchlint.semantics.shared import shared_by_phases
+        from torchlint.semantics.summaries import summaries
+
         found = summaries(program)
         for index, later in enumerate(found):
             clash = next((c for earlier in found[:index] if (c := conflict(program, earlier, later)) is not None), None)
@@ -105,6 +111,8 @@ class DuplicateTag(Rule):
                 yield self._shared(program, later, shared)
 
     def _lost(self, program: Program, summary: Summary, series: SeriesLoop) -> Finding:
+        from torchlint.fixers.tags import add_field
+
         row = series.loop.lineno
         tag = _tag(program, summary)
         message = text(
@@ -147,6 +155,8 @@ class DuplicateTag(Rule):
 
 
 def _message(program: Program, clash: Conflict) -> Text:
+    from torchlint.semantics.series import Kind
+
     first, second = clash.first, clash.second
     words = {
         "writer": program.code(second.receiver),
@@ -182,6 +192,9 @@ def _message(program: Program, clash: Conflict) -> Text:
 
 
 def _help(program: Program, clash: Conflict, fix: Fix) -> Text:
+    from torchlint.semantics.namespaces import suggested_tag
+    from torchlint.semantics.series import Kind
+
     if clash.kind is Kind.FAMILIES:
         return text(
             "give one of them another tag, such as `{tag}/{family}`",
@@ -208,6 +221,9 @@ def _help(program: Program, clash: Conflict, fix: Fix) -> Text:
 
 def _namespaced(program: Program, clash: Conflict, found: list[Summary]) -> Fix:
     """The fix that gives every call under the tag its namespace, or the reason why that is left to the author."""
+    from torchlint.semantics.namespaces import namespaces
+    from torchlint.semantics.series import Kind
+
     help = text("give each series its own tag")
     if clash.kind in (Kind.FAMILIES, Kind.FOLDERS):
         return Fix(help, Safety.MANUAL, reason=text("only you know what the second one should be called"))
@@ -233,6 +249,8 @@ def _namespaced(program: Program, clash: Conflict, found: list[Summary]) -> Fix:
 
 
 def _edits(program: Program, tags: tuple[NewTag, ...]) -> Edits | None:
+    from torchlint.fixers.tags import add_prefix, replace_in_tag
+
     edits: Edits = ()
     for tag in tags:
         node = tag.summary.tag_node

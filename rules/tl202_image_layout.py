@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Edit, Finding, Fix, Safety, Severity, text
-from torchlint.fixers.arguments import add_keyword
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.images import Picture, picture
-from torchlint.semantics.program import Program
-from torchlint.semantics.summaries import Summary, summaries
-from torchlint.semantics.values import ABSENT
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
+    from torchlint.semantics.summaries import Summary
 
 
 class ImageLayout(Rule):
@@ -68,6 +68,9 @@ class ImageLayout(Rule):
     screen = having(b"add_image", (b"cv2", b"PIL"))
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.images import Picture, picture
+        from torchlint.semantics.summaries import summaries
+
         for found in summaries(program):
             writer = found.writer if found.method == "add_image" else None
             if writer is None or not writer.sure:
@@ -92,6 +95,9 @@ class ImageLayout(Rule):
 
 
 def _convert(program: Program, found: Summary, image: ast.expr) -> Fix:
+    from torchlint.fixers.arguments import add_keyword
+    from torchlint.semantics.values import ABSENT
+
     shown = program.code(image)
     title = text("convert it with `cv2.cvtColor({image}, cv2.COLOR_BGR2RGB)`", image=shown)
     if not _read_here(program, image):

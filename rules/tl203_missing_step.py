@@ -5,14 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
-from torchlint.fixers.arguments import set_keyword
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.program import Program
-from torchlint.semantics.steps import Loop, counter, has_step, loops_of_series, starts_again
-from torchlint.semantics.summaries import Summary, step_position, summaries
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
+    from torchlint.semantics.steps import Loop
+    from torchlint.semantics.summaries import Summary
 
 
 class MissingStep(Rule):
@@ -68,6 +70,9 @@ class MissingStep(Rule):
     screen = having(b"SummaryWriter", matching=re.compile(rb"\.\s*add_"))
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.steps import has_step, loops_of_series, starts_again
+        from torchlint.semantics.summaries import summaries
+
         for found in summaries(program):
             loops = loops_of_series(program, found)
             if not loops:
@@ -78,6 +83,10 @@ class MissingStep(Rule):
                 yield self._again(program, found, found.step.id)
 
     def _without(self, program: Program, found: Summary, loops: list[Loop]) -> Finding:
+        from torchlint.fixers.arguments import set_keyword
+        from torchlint.semantics.steps import counter
+        from torchlint.semantics.summaries import step_position
+
         message = text(
             "`{method}` in a loop has no `global_step`: TensorBoard's default view keeps only the last point",
             method=found.method,

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
-from torchlint.fixers.layout import Edits
-from torchlint.fixers.modes import always_leaves, insert_before_each_exit
-from torchlint.fixers.statements import insert_after
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.open_writers import OpenWriter, open_writers
-from torchlint.semantics.program import Program
-from torchlint.semantics.tree import walk
+
+if TYPE_CHECKING:
+    from torchlint.fixers.layout import Edits
+    from torchlint.semantics.open_writers import OpenWriter
+    from torchlint.semantics.program import Program
 
 _ENDS = frozenset({"sys.exit", "os._exit", "os.abort", "builtins.exit", "builtins.quit"})
 
@@ -71,6 +71,8 @@ class UnclosedWriter(Rule):
     screen = having(b"SummaryWriter")
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.open_writers import open_writers
+
         for found in open_writers(program):
             message = text(
                 "`{name}` is never closed: events still wait to be written when the program ends, and a short run loses them",
@@ -89,6 +91,10 @@ class UnclosedWriter(Rule):
 
 def _closing(program: Program, found: OpenWriter) -> Edits | None:
     """``close()`` behind the last statement of the block that makes the writer, and before what leaves it."""
+    from torchlint.fixers.modes import always_leaves, insert_before_each_exit
+    from torchlint.fixers.statements import insert_after
+    from torchlint.semantics.tree import walk
+
     source, tree = program.source, program.tree
     block, index = tree.blocks[found.statement]
     rest = block[index + 1 :]
@@ -114,5 +120,7 @@ def _closing(program: Program, found: OpenWriter) -> Edits | None:
 
 def _used_only_in(program: Program, found: OpenWriter, rest: list[ast.stmt]) -> bool:
     """Whether nothing behind the block of a script still logs."""
+    from torchlint.semantics.tree import walk
+
     last = rest[-1].end_lineno or rest[-1].lineno
     return not any(isinstance(n, ast.Name) and n.id == found.name and n.lineno > last for n in walk(program.module))

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.program import Program
-from torchlint.semantics.writers import writer_of
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
 
 
 class ScalarFanout(Rule):
@@ -59,6 +61,8 @@ class ScalarFanout(Rule):
     screen = having(b"add_scalars")
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.writers import writer_of
+
         for call in program.tree.calls:
             if not isinstance(call.func, ast.Attribute) or call.func.attr != "add_scalars":
                 continue

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
-from torchlint.fixers.mode_switches import follow_flag, switch_for_inference, switch_modes
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.evalmode import Exposure, exposures, gradient_flag, trains
-from torchlint.semantics.program import Program
-from torchlint.semantics.torch_layers import Dependence
-from torchlint.semantics.wanted import feeds_backward
+
+if TYPE_CHECKING:
+    from torchlint.semantics.evalmode import Exposure
+    from torchlint.semantics.program import Program
 
 
 class MissingEval(Rule):
@@ -87,6 +87,8 @@ class MissingEval(Rule):
     screen = having((b"no_grad", b"inference_mode", b"set_grad_enabled"))
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.evalmode import exposures
+
         for exposed in exposures(program):
             first = exposed[0]
             model = _name(program, first)
@@ -102,6 +104,8 @@ def _name(program: Program, exposure: Exposure) -> str:
 
 
 def _message(exposure: Exposure, model: str) -> Text:
+    from torchlint.semantics.torch_layers import Dependence
+
     seen = exposure.dependence is Dependence.DEPENDS
     row = exposure.train_row
     if exposure.callers_unknown:
@@ -138,6 +142,9 @@ def _message(exposure: Exposure, model: str) -> Text:
 
 
 def _fix(program: Program, exposed: list[Exposure], title: Text) -> Fix:
+    from torchlint.fixers.mode_switches import follow_flag, switch_for_inference, switch_modes
+    from torchlint.semantics.evalmode import gradient_flag, trains
+
     receivers = [program.code(e.receiver) for e in exposed if e.receiver is not None]
     region = exposed[0].region
     if len(receivers) < len(exposed):
@@ -166,6 +173,9 @@ def _fix(program: Program, exposed: list[Exposure], title: Text) -> Fix:
 
 def _doubt(exposed: list[Exposure]) -> Text | None:
     """Why switching the mode may not be what the author meant."""
+    from torchlint.semantics.torch_layers import Dependence
+    from torchlint.semantics.wanted import feeds_backward
+
     if any(e.callers_unknown for e in exposed):
         return text("callers out of sight may have chosen the mode")
     if any(e.dependence is Dependence.UNKNOWN for e in exposed):

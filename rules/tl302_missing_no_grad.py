@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
-from torchlint.fixers.imports import add_import
-from torchlint.fixers.layout import Edits
-from torchlint.fixers.statements import wrap_in_block
 from torchlint.rules.layout_screens import ForLoops
 from torchlint.rules.rule import Rule
-from torchlint.semantics.evalmode import exposures
-from torchlint.semantics.gradpass import GradientPass, gradient_passes
-from torchlint.semantics.program import Program, parse
-from torchlint.source import apply_edits, read_source
+
+if TYPE_CHECKING:
+    from torchlint.fixers.layout import Edits
+    from torchlint.semantics.gradpass import GradientPass
+    from torchlint.semantics.program import Program
 
 
 class MissingNoGrad(Rule):
@@ -81,6 +80,8 @@ class MissingNoGrad(Rule):
     screen = ForLoops(re.compile(rb"load|data|batch|dl\b|set\b|iter|samples|images|inputs", re.IGNORECASE))
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.gradpass import gradient_passes
+
         for found in gradient_passes(program):
             model = program.code(found.call.func)
             message = text(
@@ -97,6 +98,9 @@ class MissingNoGrad(Rule):
             yield self.finding(program, found.loop, message, help, Fix(help, Safety.MANUAL, reason=reason))
 
     def _edits(self, program: Program, found: GradientPass) -> Edits | None:
+        from torchlint.fixers.imports import add_import
+        from torchlint.fixers.statements import wrap_in_block
+
         source, tree = program.source, program.tree
         wrapped = wrap_in_block(source, tree, [found.loop], "with torch.no_grad():")
         imported = add_import(source, tree, "import torch", found.loop)
@@ -106,5 +110,9 @@ class MissingNoGrad(Rule):
 
     def _exposes(self, program: Program, edits: Edits) -> bool:
         """Whether the loop, once without gradients, would run the model in train mode by all that is known."""
+        from torchlint.semantics.evalmode import exposures
+        from torchlint.semantics.program import Program, parse
+        from torchlint.source import apply_edits, read_source
+
         source = read_source(program.source.path, apply_edits(program.source.text, edits).encode())
         return len(list(exposures(Program(source, parse(source))))) > len(list(exposures(program)))

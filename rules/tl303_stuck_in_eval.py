@@ -5,16 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
-from torchlint.fixers.layout import Edits
-from torchlint.fixers.modes import fresh_name, insert_before_each_exit
-from torchlint.fixers.statements import insert_before
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.program import Program
-from torchlint.semantics.stuckeval import stuck
-from torchlint.semantics.tree import walk
+
+if TYPE_CHECKING:
+    from torchlint.fixers.layout import Edits
+    from torchlint.semantics.program import Program
 
 
 class StuckInEval(Rule):
@@ -83,6 +82,8 @@ class StuckInEval(Rule):
     screen = having(b"backward", matching=(re.compile(rb"\.\s*eval\s*\("), re.compile(rb"\.\s*(?:manual_)?backward\b")))
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.stuckeval import stuck
+
         for found in stuck(program):
             assert isinstance(found.switch.func, ast.Attribute)
             model = program.code(found.switch.func.value)
@@ -104,6 +105,10 @@ class StuckInEval(Rule):
         return Fix(title, Safety.SAFE, edits)
 
     def _edits(self, program: Program, switch: ast.Call, model: str) -> Edits | None:
+        from torchlint.fixers.modes import fresh_name, insert_before_each_exit
+        from torchlint.fixers.statements import insert_before
+        from torchlint.semantics.tree import walk
+
         source, tree = program.source, program.tree
         statement = tree.statement(switch)
         block, index = tree.blocks[statement]

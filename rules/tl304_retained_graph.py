@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
-from torchlint.fixers.expressions import append_to_expression
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.program import Program
-from torchlint.semantics.retained import Retained, needs_tensor, retained
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
+    from torchlint.semantics.retained import Retained
 
 
 class RetainedGraph(Rule):
@@ -74,6 +76,8 @@ class RetainedGraph(Rule):
     screen = having(b"backward", matching=re.compile(rb"\.\s*(?:manual_)?backward\b"))
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.retained import needs_tensor, retained
+
         for found in retained(program):
             suffix = ".detach()" if needs_tensor(program, found) else ".item()"
             kept, value = program.code(found.target), program.code(found.leaves[0][0])
@@ -92,6 +96,8 @@ class RetainedGraph(Rule):
             yield self.finding(program, found.statement, message, help, self._fix(program, found, suffix))
 
     def _fix(self, program: Program, found: Retained, suffix: str) -> Fix | None:
+        from torchlint.fixers.expressions import append_to_expression
+
         title = text("write `{suffix}` behind what is kept", suffix=suffix)
         edits = [append_to_expression(program.source, program.tree, leaf, suffix) for leaf, _ in found.leaves]
         if None in edits:

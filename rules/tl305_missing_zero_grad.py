@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
-from torchlint.fixers.statements import insert_before
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.accumulation import Uncleared, uncleared
-from torchlint.semantics.program import Program
+
+if TYPE_CHECKING:
+    from torchlint.semantics.accumulation import Uncleared
+    from torchlint.semantics.program import Program
 
 
 class MissingZeroGrad(Rule):
@@ -64,6 +66,8 @@ class MissingZeroGrad(Rule):
     screen = having(b"backward", b"step", matching=re.compile(rb"\.\s*(?:manual_)?backward\b"))
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.accumulation import uncleared
+
         for found in uncleared(program):
             optimizer = program.code(found.optimizer)
             message = text(
@@ -74,6 +78,8 @@ class MissingZeroGrad(Rule):
             yield self.finding(program, found.backward, message, help, self._fix(program, found, optimizer))
 
     def _fix(self, program: Program, found: Uncleared, optimizer: str) -> Fix | None:
+        from torchlint.fixers.statements import insert_before
+
         statement = program.tree.statement(found.backward)
         edits = insert_before(program.source, program.tree, statement, [f"{optimizer}.zero_grad()"])
         if edits is None:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
-from torchlint.fixers.arguments import add_keyword
 from torchlint.rules.layout_screens import Called
 from torchlint.rules.rule import Rule
-from torchlint.semantics.dropouts import deaf_dropouts
-from torchlint.semantics.program import Program
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
 
 
 class DropoutIgnoresMode(Rule):
@@ -71,6 +72,9 @@ class DropoutIgnoresMode(Rule):
     )
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.fixers.arguments import add_keyword
+        from torchlint.semantics.dropouts import deaf_dropouts
+
         for found in deaf_dropouts(program):
             asked = f"{found.instance}.training"
             message = text(

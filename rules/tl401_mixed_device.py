@@ -5,24 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
-from torchlint.fixers.calls import cuda_to_device, move_into_factory
-from torchlint.fixers.device_definition import DEVICE, define_device
-from torchlint.fixers.layout import Edits
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.device_choice import Choice, choices, is_free, meant
-from torchlint.semantics.devices import place
-from torchlint.semantics.moves import (
-    cuda_calls,
-    index_argument,
-    is_factory,
-    may_be_none,
-    moves_beside,
-    sets_current_device,
-)
-from torchlint.semantics.program import Program
+
+if TYPE_CHECKING:
+    from torchlint.fixers.layout import Edits
+    from torchlint.semantics.device_choice import Choice
+    from torchlint.semantics.program import Program
 
 
 class MixedDevice(Rule):
@@ -82,6 +74,8 @@ class MixedDevice(Rule):
     screen = having(b"cuda", matching=(re.compile(rb"\.\s*cuda\s*\("), re.compile(rb"\.\s*to\s*\(")))
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.moves import cuda_calls, index_argument, moves_beside
+
         for call in cuda_calls(program):
             elsewhere = moves_beside(program, call)
             if not elsewhere:
@@ -110,6 +104,9 @@ class MixedDevice(Rule):
             yield self.finding(program, call, message, help, fix)
 
     def _advice(self, program: Program, call: ast.Call) -> tuple[Text, Fix | None]:
+        from torchlint.semantics.device_choice import choices, meant
+        from torchlint.semantics.moves import index_argument, sets_current_device
+
         found = choices(program, call)
         index = index_argument(call)
         if index is not None:
@@ -132,6 +129,10 @@ class MixedDevice(Rule):
     def _indexed(
         self, program: Program, call: ast.Call, index: ast.expr, found: list[Choice]
     ) -> tuple[Text, Fix | None]:
+        from torchlint.semantics.device_choice import Choice
+        from torchlint.semantics.devices import place
+        from torchlint.semantics.moves import may_be_none
+
         given = place(program, index)
         same = next((choice for choice in found if choice.place.index == ast.dump(index)), None)
         written = program.code(index)
@@ -162,6 +163,9 @@ class MixedDevice(Rule):
         return help, Fix(help, Safety.MANUAL, reason=reason)
 
     def _without_device(self, program: Program, call: ast.Call) -> tuple[Text, Fix | None]:
+        from torchlint.fixers.device_definition import DEVICE, define_device
+        from torchlint.semantics.device_choice import is_free
+
         help = text("define `device = {device}` once and write `.to(device)`", device=DEVICE)
         made = define_device(program.source, program.tree, call) if is_free(program, "device", call) else None
         if made is None:
@@ -180,6 +184,9 @@ class MixedDevice(Rule):
         reason: Text | None = None,
         before: Edits = (),
     ) -> Fix:
+        from torchlint.fixers.calls import cuda_to_device, move_into_factory
+        from torchlint.semantics.moves import is_factory
+
         source, tree = program.source, program.tree
         edits = move_into_factory(source, tree, call, device) if is_factory(program, call) else None
         edits = edits or cuda_to_device(source, tree, call, device)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
-from torchlint.fixers.arguments import add_keyword
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.batches import Transfer, transfers
-from torchlint.semantics.pinning import Pinned, is_collated, pinned, waits
-from torchlint.semantics.program import Program
+
+if TYPE_CHECKING:
+    from torchlint.semantics.batches import Transfer
+    from torchlint.semantics.program import Program
 
 
 class BlockingTransfer(Rule):
@@ -68,6 +69,9 @@ class BlockingTransfer(Rule):
     screen = having(b"pin_memory", b"oader", (b"cuda", b"accelerator", b"xpu"))
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.batches import transfers
+        from torchlint.semantics.pinning import Pinned, pinned, waits
+
         for transfer in transfers(program):
             if not waits(program, transfer.call):
                 continue
@@ -83,6 +87,9 @@ class BlockingTransfer(Rule):
             yield self.finding(program, transfer.call, message, fix.title, fix)
 
     def _fix(self, program: Program, transfer: Transfer) -> Fix:
+        from torchlint.fixers.arguments import add_keyword
+        from torchlint.semantics.pinning import is_collated
+
         title = text("pass `non_blocking=True`")
         edits = add_keyword(program.source, program.tree, transfer.call, "non_blocking", "True")
         if edits is None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
-from torchlint.fixers.statements import assign_result
 from torchlint.rules.layout_screens import Discarded
 from torchlint.rules.rule import Rule
-from torchlint.semantics.program import Program
-from torchlint.semantics.tensors import is_tensor
-from torchlint.semantics.transfers import Transfer, discarded, is_batch_part, is_read_later, meets_what_stays
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
+    from torchlint.semantics.transfers import Transfer
 
 
 class DiscardedTransfer(Rule):
@@ -74,6 +75,9 @@ class DiscardedTransfer(Rule):
     )
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.tensors import is_tensor
+        from torchlint.semantics.transfers import discarded, is_batch_part
+
         for found in discarded(program):
             if not is_tensor(program, found.receiver) and not is_batch_part(program, found):
                 continue
@@ -87,6 +91,9 @@ class DiscardedTransfer(Rule):
             yield self.finding(program, found.statement, message, help, self._fix(program, found, help))
 
     def _fix(self, program: Program, found: Transfer, title: Text) -> Fix:
+        from torchlint.fixers.statements import assign_result
+        from torchlint.semantics.transfers import is_read_later, meets_what_stays
+
         loop_variable = isinstance(found.receiver, ast.Name) and any(
             binding.kind == "for" for binding in program.scopes.reaching(found.receiver)
         )

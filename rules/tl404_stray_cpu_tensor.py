@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
-from torchlint.fixers.arguments import add_keyword
 from torchlint.rules.layout_screens import Within
 from torchlint.rules.rule import Rule
-from torchlint.semantics.program import Program
-from torchlint.semantics.strays import FACTORIES, strays
+from torchlint.semantics.factories import FACTORIES
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
 
 
 class StrayCpuTensor(Rule):
@@ -65,6 +67,9 @@ class StrayCpuTensor(Rule):
     screen = Within(b"forward", tuple(name.encode() for name in FACTORIES), given=b"device=")
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.fixers.arguments import add_keyword
+        from torchlint.semantics.strays import strays
+
         for found in strays(program):
             made = program.code(found.call.func)
             device = f"{found.partner}.device"

@@ -5,27 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
-from torchlint.fixers.arguments import add_keyword, move_keyword, remove_argument, rename_keyword, set_keyword
-from torchlint.fixers.layout import Edits
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.checkpoints import (
-    HUB_LOAD,
-    JIT_LOAD,
-    Load,
-    is_published,
-    is_round_trip,
-    is_unmapped,
-    loads,
-    misplaced,
-    misspelt,
-    restores_random_state,
-)
-from torchlint.semantics.device_choice import choices, location
-from torchlint.semantics.loaded import Use, use_of
-from torchlint.semantics.program import Program
+
+if TYPE_CHECKING:
+    from torchlint.fixers.layout import Edits
+    from torchlint.semantics.checkpoints import Load
+    from torchlint.semantics.program import Program
 
 
 class UnmappedLoad(Rule):
@@ -89,6 +78,8 @@ class UnmappedLoad(Rule):
     )
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.checkpoints import HUB_LOAD, is_published, is_round_trip, is_unmapped, loads
+
         for load in loads(program):
             if not is_unmapped(program, load) or is_round_trip(program, load):
                 continue
@@ -98,6 +89,9 @@ class UnmappedLoad(Rule):
             yield self.finding(program, load.call, message, help, fix)
 
     def _advice(self, program: Program, load: Load) -> tuple[Text, Text, Fix | None]:
+        from torchlint.semantics.checkpoints import misplaced, misspelt, restores_random_state
+        from torchlint.semantics.device_choice import location
+
         call = program.code(load.call.func)
         wrong = misspelt(load)
         if wrong is not None:
@@ -112,6 +106,9 @@ class UnmappedLoad(Rule):
         return message, help, self._add(program, load, device, help)
 
     def _add(self, program: Program, load: Load, device: str, title: Text) -> Fix | None:
+        from torchlint.fixers.arguments import set_keyword
+        from torchlint.semantics.loaded import Use, use_of
+
         source, tree = program.source, program.tree
         position = None if load.through_partial else load.position
         edits = set_keyword(
@@ -134,6 +131,8 @@ class UnmappedLoad(Rule):
     def _move(
         self, program: Program, load: Load, call: str, outer: ast.Call, word: ast.keyword
     ) -> tuple[Text, Text, Fix | None]:
+        from torchlint.fixers.arguments import add_keyword, move_keyword, remove_argument
+
         message = text(
             "`map_location` is given to `load_state_dict`, which raises TypeError, and not to `{call}`, which needs it",
             call=call,
@@ -153,6 +152,8 @@ class UnmappedLoad(Rule):
     def _rename(
         self, program: Program, load: Load, call: str, wrong: str, word: ast.keyword
     ) -> tuple[Text, Text, Fix | None]:
+        from torchlint.fixers.arguments import rename_keyword
+
         message = text(
             "`{call}` has no parameter `{wrong}`: the load fails as it reads the file, and its tensors are not mapped",
             call=call,
@@ -166,12 +167,16 @@ class UnmappedLoad(Rule):
 
 def _means_the_same(program: Program, load: Load, value: ast.expr) -> bool:
     """Whether a value can be written at the load: a constant, or a device that is bound there already."""
+    from torchlint.semantics.device_choice import choices
+
     if isinstance(value, ast.Constant):
         return True
     return any(choice.text == program.code(value) for choice in choices(program, load.call))
 
 
 def _message(kind: str, call: str) -> Text:
+    from torchlint.semantics.checkpoints import HUB_LOAD, JIT_LOAD
+
     if kind == JIT_LOAD:
         return text(
             "`{call}` without `map_location` puts the archive back on the device it was saved from: one from a GPU does"

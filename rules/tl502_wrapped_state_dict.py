@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
-from torchlint.fixers.expressions import replace_expression
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.program import Program
-from torchlint.semantics.saves import Save, contents, saves
-from torchlint.semantics.tree import walk
-from torchlint.semantics.wrapping import Wrapped, loaded_wrapped, told_apart, wrapped
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
+    from torchlint.semantics.saves import Save
+    from torchlint.semantics.wrapping import Wrapped
 
 
 class WrappedStateDict(Rule):
@@ -71,6 +72,9 @@ class WrappedStateDict(Rule):
     screen = having((b"DataParallel", b"compile"), b"state_dict", b"save")
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.saves import saves
+        from torchlint.semantics.wrapping import loaded_wrapped, told_apart, wrapped
+
         quiet: bool | None = None
         for call in dict.fromkeys(call for save in saves(program) for call in _states(program, save)):
             assert isinstance(call.func, ast.Attribute)
@@ -83,6 +87,8 @@ class WrappedStateDict(Rule):
                 yield self._report(program, call, receiver, how)
 
     def _report(self, program: Program, call: ast.Call, receiver: ast.expr, how: Wrapped) -> Finding:
+        from torchlint.fixers.expressions import replace_expression
+
         model = program.code(receiver)
         prefix = "".join(f"{part}." for part in how.chains[0])
         message = (
@@ -121,6 +127,8 @@ def _bare(model: str, how: Wrapped) -> str | None:
 
 def _states(program: Program, save: Save) -> Iterator[ast.Call]:
     """The ``state_dict()`` calls whose result is saved as it is."""
+    from torchlint.semantics.saves import contents
+
     if save.through is not None and _renames(save):
         return
     for entry in contents(program, save.payload):
@@ -131,6 +139,8 @@ def _states(program: Program, save: Save) -> Iterator[ast.Call]:
 
 def _renames(save: Save) -> bool:
     """Whether the function that saves speaks of the wrapper."""
+    from torchlint.semantics.tree import walk
+
     assert save.through is not None
     return any(
         (isinstance(node, ast.Attribute) and node.attr in ("module", "_orig_mod"))

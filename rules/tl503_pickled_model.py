@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import AnyOf, having
-from torchlint.semantics.program import Program
-from torchlint.semantics.saves import SAVING_CALLS
-from torchlint.semantics.whole_models import pickled_models
+from torchlint.semantics.saving_names import SAVING_CALLS
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
 
 
 class PickledModel(Rule):
@@ -63,6 +65,8 @@ class PickledModel(Rule):
     screen = having(b"torch", b"save", matching=AnyOf(SAVING_CALLS))
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.whole_models import pickled_models
+
         for save, model in pickled_models(program):
             name = program.code(model)
             message = text(

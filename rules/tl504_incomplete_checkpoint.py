@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.program import Program
-from torchlint.semantics.resuming import incomplete_checkpoints
+
+if TYPE_CHECKING:
+    from torchlint.semantics.program import Program
 
 
 class IncompleteCheckpoint(Rule):
@@ -82,6 +84,8 @@ class IncompleteCheckpoint(Rule):
     screen = having(b"load_state_dict", b"optim", b"save")
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.resuming import incomplete_checkpoints
+
         for found in incomplete_checkpoints(program):
             message = text(
                 "the checkpoint that training goes on from leaves out `{optimizer}`: its averages start from zero after each"

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
-from torchlint.fixers.arguments import set_keyword
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import having
-from torchlint.semantics.checkpoints import LOAD, Load, from_outside, is_round_trip, loads, weights_only
-from torchlint.semantics.loaded import Use, use_of
-from torchlint.semantics.plainness import REFUSED, Kind, kind_of
-from torchlint.semantics.program import Program
-from torchlint.semantics.requirements import torch_floor
-from torchlint.semantics.saves import SAVE, contents, is_open, saves
-from torchlint.semantics.values import ABSENT, Known
+
+if TYPE_CHECKING:
+    from torchlint.semantics.checkpoints import Load
+    from torchlint.semantics.program import Program
 
 SAFE_DEFAULT = (2, 6)
 
@@ -74,6 +71,9 @@ class UntrustedLoad(Rule):
     default = False
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.checkpoints import LOAD, is_round_trip, loads
+        from torchlint.semantics.requirements import torch_floor
+
         floor = torch_floor(program)
         for load in loads(program):
             if load.kind != LOAD:
@@ -84,6 +84,9 @@ class UntrustedLoad(Rule):
                 yield self.finding(program, load.call, message, fix.title, fix)
 
     def _message(self, program: Program, load: Load, safe_default: bool) -> Text | None:
+        from torchlint.semantics.checkpoints import from_outside, weights_only
+        from torchlint.semantics.values import ABSENT
+
         given = weights_only(program, load)
         call = program.code(load.call.func)
         if given is ABSENT or _is(program, given, None):
@@ -102,11 +105,16 @@ class UntrustedLoad(Rule):
 
 
 def _is(program: Program, given: object, value: object) -> bool:
+    from torchlint.semantics.values import Known
+
     constant = program.values.constant(given) if isinstance(given, ast.expr) else None
     return isinstance(constant, Known) and constant.value is value
 
 
 def _needs_pickle(program: Program) -> bool:
+    from torchlint.semantics.plainness import REFUSED, kind_of
+    from torchlint.semantics.saves import contents, saves
+
     return any(
         kind_of(program, entry.written) in REFUSED
         for save in saves(program)
@@ -115,6 +123,9 @@ def _needs_pickle(program: Program) -> bool:
 
 
 def _fix(program: Program, load: Load) -> Fix:
+    from torchlint.fixers.arguments import set_keyword
+    from torchlint.semantics.loaded import Use, use_of
+
     title = text("pass `weights_only=True`")
     edits = set_keyword(program.source, program.tree, load.call, "weights_only", "True")
     if _needs_pickle(program):
@@ -126,6 +137,10 @@ def _fix(program: Program, load: Load) -> Fix:
 
 def _saves_plain_data(program: Program) -> bool:
     """Whether all that this file saves is plain data."""
+    from torchlint.semantics.kinds import Kind
+    from torchlint.semantics.plainness import kind_of
+    from torchlint.semantics.saves import SAVE, contents, is_open, saves
+
     own = [save for save in saves(program) if program.names.matches(save.call.func, SAVE)]
     return bool(own) and all(
         not is_open(program, save.payload)

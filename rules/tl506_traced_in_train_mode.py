@@ -5,18 +5,16 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
-from torchlint.fixers.expressions import append_to_expression
-from torchlint.fixers.layout import Edits
-from torchlint.fixers.mode_switches import names_in
-from torchlint.fixers.modes import surround_with_mode
-from torchlint.fixers.statements import insert_before
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import AnyOf, having
-from torchlint.semantics.exports import Exported, exported_in_train_mode
-from torchlint.semantics.program import Program
-from torchlint.semantics.training import trains
+
+if TYPE_CHECKING:
+    from torchlint.fixers.layout import Edits
+    from torchlint.semantics.exports import Exported
+    from torchlint.semantics.program import Program
 
 
 class TracedInTrainMode(Rule):
@@ -83,6 +81,8 @@ class TracedInTrainMode(Rule):
     )
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.exports import exported_in_train_mode
+
         if not any(True for _ in program.calls_to("torch.jit.trace", "torch.export.export", "torch.onnx.export")):
             return
         for exported in exported_in_train_mode(program):
@@ -113,6 +113,12 @@ def _message(exported: Exported, model: str) -> Text:
 
 
 def _edits(program: Program, exported: Exported, model: str) -> Edits | None:
+    from torchlint.fixers.expressions import append_to_expression
+    from torchlint.fixers.mode_switches import names_in
+    from torchlint.fixers.modes import surround_with_mode
+    from torchlint.fixers.statements import insert_before
+    from torchlint.semantics.training import trains
+
     source, tree = program.source, program.tree
     if isinstance(exported.model, ast.Call):
         return append_to_expression(source, tree, exported.model, ".eval()")

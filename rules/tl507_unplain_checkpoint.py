@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, Text, text
-from torchlint.fixers.expressions import append_to_expression, wrap_expression
-from torchlint.fixers.imports import add_import
-from torchlint.fixers.layout import Edits
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import AnyOf, having
-from torchlint.semantics.checkpoints import unpickles_on_purpose
-from torchlint.semantics.plainness import REFUSED, Kind, kind_of
-from torchlint.semantics.program import Program
-from torchlint.semantics.pytest_folders import in_test_folder
-from torchlint.semantics.saves import SAVING_CALLS, contents, saves
+from torchlint.semantics.kinds import Kind
+from torchlint.semantics.saving_names import SAVING_CALLS
+
+if TYPE_CHECKING:
+    from torchlint.fixers.layout import Edits
+    from torchlint.semantics.program import Program
 
 
 class UnplainCheckpoint(Rule):
@@ -80,6 +79,11 @@ class UnplainCheckpoint(Rule):
     screen = having(b"torch", b"save", matching=AnyOf(SAVING_CALLS))
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.checkpoints import unpickles_on_purpose
+        from torchlint.semantics.plainness import REFUSED, kind_of
+        from torchlint.semantics.pytest_folders import in_test_folder
+        from torchlint.semantics.saves import contents, saves
+
         known: bool | None = None
         seen: set[ast.expr] = set()
         for save in saves(program):
@@ -133,6 +137,9 @@ _WRAPS = {
 
 
 def _edits(program: Program, value: ast.expr, kind: Kind) -> Edits | None:
+    from torchlint.fixers.expressions import append_to_expression, wrap_expression
+    from torchlint.fixers.imports import add_import
+
     source, tree = program.source, program.tree
     wrap = _WRAPS.get(kind)
     if wrap is not None:

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from torchlint.findings import Finding, Fix, Safety, Severity, text
-from torchlint.fixers.expressions import append_to_expression, wrap_expression
-from torchlint.fixers.imports import add_import
-from torchlint.fixers.layout import Edits
 from torchlint.rules.rule import Rule
 from torchlint.rules.screens import AnyOf, having
-from torchlint.semantics.kept_weights import KEPT_ASSIGNMENT, KEPT_WHILE, Kept, kept_weights
-from torchlint.semantics.program import Program
+from torchlint.semantics.kept_words import KEPT_ASSIGNMENT, KEPT_WHILE
+
+if TYPE_CHECKING:
+    from torchlint.fixers.layout import Edits
+    from torchlint.semantics.kept_weights import Kept
+    from torchlint.semantics.program import Program
 
 _KEPT_WHILE = AnyOf(tuple(re.compile(pattern.encode()) for pattern in KEPT_WHILE))
 _PARTS = AnyOf(
@@ -88,6 +90,8 @@ class AliasedBestWeights(Rule):
     )
 
     def check(self, program: Program) -> Iterator[Finding]:
+        from torchlint.semantics.kept_weights import kept_weights
+
         for kept in kept_weights(program):
             model = program.code(kept.model)
             message = text(
@@ -111,6 +115,9 @@ class AliasedBestWeights(Rule):
 
 
 def _edits(program: Program, kept: Kept) -> Edits | None:
+    from torchlint.fixers.expressions import append_to_expression, wrap_expression
+    from torchlint.fixers.imports import add_import
+
     source, tree = program.source, program.tree
     if kept.kind == "weight":
         return append_to_expression(source, tree, kept.node, ".detach().clone()")

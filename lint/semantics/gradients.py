@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import enum
+import re
 from typing import TYPE_CHECKING
 
 from torchlint.semantics.tree import FunctionNode, walk
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 
 OFF = ("torch.no_grad", "torch.inference_mode")
 FLAG = "torch.set_grad_enabled"
+_SPOKEN_OF = re.compile(r"no_grad|inference_mode")
 
 
 class Gradient(enum.Enum):
@@ -73,6 +75,8 @@ def _decorator_switch(program: Program, function: FunctionNode) -> ast.expr | No
         target = program.definition(callee)
         if target is not None and isinstance(target.node, ast.FunctionDef | ast.AsyncFunctionDef):
             names = target.program.names
-            if any(isinstance(n, ast.Attribute | ast.Name) and names.may_match(n, *OFF) for n in walk(target.node)):
+            if _SPOKEN_OF.search(target.program.source.text) and any(
+                isinstance(n, ast.Attribute | ast.Name) and names.may_match(n, *OFF) for n in walk(target.node)
+            ):
                 return decorator
     return None

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from torchlint.semantics.bindings import Binding, Scope, terminates
+from torchlint.semantics.kept_words import KEPT_WHILE
 from torchlint.semantics.training import trains
 from torchlint.semantics.tree import FUNCTIONS, LOOPS, last_name, walk
 
@@ -21,24 +22,6 @@ if TYPE_CHECKING:
 _NO_MODEL = re.compile(r"opt|sched|scaler|sampler|loader|adam|sgd|warmup|stopp", re.I)
 _KEPT = re.compile(
     r"(?:^|_)(?:best|old|prev(?:ious)?|before|orig(?:inal)?|init(?:ial)?|saved|snapshot|backup|start)(?:_|$)", re.I
-)
-# An assignment to such a name; what ends with a comma is the parameter of a function.
-KEPT_ASSIGNMENT = re.compile(
-    rb"(?:\A|[\n\r;:])[ \t\f]*(?:\w*_)?(?:best|old|prev(?:ious)?|before|orig(?:inal)?|init(?:ial)?|saved|snapshot|backup|start)"
-    rb"(?:_\w*)?[ \t\\]*(?:=(?!=)|:)(?:[^\n\r]*(?:weight|bias|parameters)|[^\n\r]*[^,\s][ \t]*(?:[\n\r]|\Z))",
-    re.I,
-)
-# Where none of these is found, nothing speaks of training steps or of the best result, over which weights would be kept.
-KEPT_WHILE = (
-    "backward",
-    "best",
-    "Best",
-    "BEST",
-    r"step\b(?<=\.step)",
-    r"train(?<![a-zA-Z0-9]train)(?:\s*\((?!\s*(?:\)|self\.training\s*\)))|(?!_loader|_data)(?:_\w*|[A-Z]\w*)\s*\()",
-    r"fit(?<![a-zA-Z0-9]fit)(?:_\w*|[A-Z]\w*)?\s*\(",
-    r"fine_?tune\w*\s*\(",
-    r"optimi[sz]e(?:_\w*|[A-Z]\w*)?\s*\(",
 )
 _NEWEST = re.compile(
     r"(?:^|_)(?:last|latest|final|current|cur|newest)(?:_|$)", re.I

@@ -6,32 +6,16 @@ Accepted and refused types are those of ``torch.load(weights_only=True)`` in PyT
 from __future__ import annotations
 
 import ast
-import enum
 from typing import TYPE_CHECKING
 
 from torchlint.semantics.callers import call_sites
 from torchlint.semantics.classes import attribute_values, bind, definition, is_subclass, self_name
+from torchlint.semantics.kinds import Kind
 from torchlint.semantics.project import Definition
 from torchlint.semantics.tree import FUNCTIONS
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
-
-
-class Kind(enum.Enum):
-    """What a value is as far as the file shows it, with the name of a type; all but PLAIN and UNKNOWN are refused."""
-
-    PLAIN = "plain"
-    UNKNOWN = "unknown"
-    NAMESPACE = "argparse.Namespace"
-    DATACLASS = "dataclass"
-    PATH = "pathlib.Path"
-    SCALAR = "numpy.float64"
-    ARRAY = "numpy.ndarray"
-    ENUM = "enum.Enum"
-    MAPPING = "defaultdict"
-    QUEUE = "deque"
-    DATE = "datetime"
 
 
 REFUSED = frozenset(Kind) - {Kind.PLAIN, Kind.UNKNOWN}

@@ -18,14 +18,6 @@ if TYPE_CHECKING:
 SAVE = "torch.save"
 _WRITERS = (SAVE, "safetensors.torch.save_file", "torch_xla.core.xla_model.save")
 _SAVING = re.compile(r"save|checkpoint|ckpt|snapshot", re.I)
-SAVING_CALLS = (
-    re.compile(rb"save(?!_for_backward)(?:\w*\s*\(|(?:_file)?(?:\b(?<=\.save)|\s*[),#\n\r]|\s+as\b|\Z))"),
-    *(
-        re.compile(word + rb"\w*\s*\(")
-        for word in (b"checkpoint", b"Checkpoint", b"ckpt", b"snapshot", b"Snapshot", b"Save", b"SAVE")
-    ),
-)
-"""One of these is found in every file with a save: a call by such a name, or another name for one."""
 
 
 @dataclass(frozen=True, slots=True)

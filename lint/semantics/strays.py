@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.semantics.bindings import Binding
 from torchlint.semantics.classes import attribute_values, self_name
+from torchlint.semantics.factories import FACTORIES
 from torchlint.semantics.module_classes import is_module_class
 from torchlint.semantics.project import Definition
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
@@ -18,7 +19,6 @@ from torchlint.semantics.values import ABSENT
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
-FACTORIES = ("zeros", "ones", "full", "empty", "arange", "linspace", "eye", "rand", "randn", "randint", "tensor")
 _DEFAULT = ("torch.set_default_device", "torch.set_default_tensor_type")
 _MOVING = frozenset(
     {"to", "cuda", "type", "type_as", "cpu", "numpy", "tolist", "item", "xpu", "new_tensor", "expand_as_"}

@@ -5,7 +5,6 @@ samples.
 from __future__ import annotations
 
 import ast
-import enum
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -13,6 +12,7 @@ from torchlint.semantics.classes import is_subclass, lineage, method, methods, s
 from torchlint.semantics.datasets import dataset_class
 from torchlint.semantics.devices import place
 from torchlint.semantics.handles import Kept, is_let_go, is_opened_by, kept
+from torchlint.semantics.hazards import Hazard
 from torchlint.semantics.project import Definition
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode, walk
 
@@ -26,18 +26,6 @@ _MUTATORS = frozenset(
 _EAGER = frozenset(
     {"sorted", "list", "tuple", "set", "dict", "max", "min", "sum", "map", "filter", "any", "all", "reduce"}
 )
-
-
-class Hazard(enum.Enum):
-    """Why workers would break a loader or change what it yields. ``{what}`` names the code that shows it."""
-
-    REPLAYED = "replayed"  # an iterable dataset that every worker plays in full
-    LOCAL = "local"  # a lambda, or a function or class of a function: cannot be pickled
-    HANDLE = "handle"  # an open file or archive whose position the processes would share
-    DATABASE = "database"  # an open database, which must not be used after a fork
-    OWN = "own"  # a lock or the like: cannot be pickled, but a forked copy works
-    CUDA = "cuda"  # tensors on a GPU, which a forked process cannot use
-    STATE = "state"  # attributes written while samples are read: each worker writes its own copy
 
 
 _KEPT = {Kept.FILE: Hazard.HANDLE, Kept.DATABASE: Hazard.DATABASE, Kept.OWN: Hazard.OWN}

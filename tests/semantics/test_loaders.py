@@ -8,9 +8,10 @@ import pytest
 
 from torchlint.semantics.datasets import in_memory
 from torchlint.semantics.guards import iterated_on_import, runs_on_import
+from torchlint.semantics.hazards import Hazard
 from torchlint.semantics.loaders import loader_argument, loaders
 from torchlint.semantics.program import Program, parse
-from torchlint.semantics.workers import Hazard, hazards
+from torchlint.semantics.workers import hazards
 from torchlint.source import read_source
 
 HEAD = """

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from torchlint.semantics.plainness import Kind, kind_of
+from torchlint.semantics.kinds import Kind
+from torchlint.semantics.plainness import kind_of
 from torchlint.semantics.program import Program, parse
 from torchlint.semantics.project import Project
 from torchlint.semantics.requirements import torch_ceiling, torch_floor
