@@ -57,6 +57,8 @@ class TracedInTrainMode(Rule):
     - `eval()` ran on every path: before, in a constructor, in the callers;
     - something out of sight may have switched the mode, or made the model, or a branch chooses between both modes;
     - all layers are visible and none depends on the mode;
+    - the model only wraps what it was handed, whose mode is not known;
+    - the traced model takes the place of the model in a file that trains and does not save it, or a test compares both;
     - the model is scripted (`torch.jit.script` keeps both modes), or a plain function is traced;
     - `torch.onnx.export` is told the mode with `training`, or uses the older exporter, which evaluates by itself
       (`dynamo=False`, or a project that asks for a PyTorch before 2.9, such as `torch==2.1`).

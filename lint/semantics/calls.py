@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from torchlint.semantics import classes, layers
 from torchlint.semantics.expressions import PARTS
 from torchlint.semantics.following import Following
+from torchlint.semantics.handed import CONTAINERS
 from torchlint.semantics.modes import (
     NOTHING,
     Const,
@@ -258,6 +259,9 @@ class Calls(Following):
         made = make("new", node, program, base=frame.site)
         if made in state.modes:
             state.modes = {k: v for k, v in state.modes.items() if k is not made}
+        if names.matches(node.func, *CONTAINERS):
+            for position, argument in enumerate(arguments):
+                state.store(made, f"[{position}]", objects(argument))
         return frozenset({made})
 
     def _instance_value(self, name: str, state: State, frame: Frame) -> Value:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ from torchlint.semantics.receivers import dependence, is_measure, is_module, is_
 from torchlint.semantics.regions import regions_of_interest
 from torchlint.semantics.torch_layers import Dependence
 from torchlint.semantics.tree import FUNCTIONS, FunctionNode
+from torchlint.semantics.unit_tests import in_unit_test
 from torchlint.semantics.values import Known
 from torchlint.semantics.wanted import is_wanted
 
@@ -267,7 +267,7 @@ def _own_method(event: Event) -> bool:
 
 
 def _out_of_scope(program: Program, region: Region) -> bool:
-    return _in_framework(program, region) or _in_unit_test(program, region)
+    return _in_framework(program, region) or in_unit_test(program, region.node)
 
 
 def _in_framework(program: Program, region: Region) -> bool:
@@ -276,14 +276,3 @@ def _in_framework(program: Program, region: Region) -> bool:
         if isinstance(ancestor, ast.ClassDef) and module_classes.is_framework_class(Definition(program, ancestor)):
             return True
     return False
-
-
-def _in_unit_test(program: Program, region: Region) -> bool:
-    """Whether the region stands in a test of a test module: freshly built networks are run there to compare numbers."""
-    file = os.path.basename(program.source.path)
-    if not (file.startswith("test_") or file.endswith("_test.py") or file == "conftest.py"):
-        return False
-    return any(
-        (isinstance(a, FUNCTIONS) and a.name.startswith("test")) or (isinstance(a, ast.ClassDef) and "Test" in a.name)
-        for a in program.tree.ancestors(region.node)
-    )

@@ -11,7 +11,9 @@ from torchlint.semantics.modes import Mode
 from torchlint.semantics.receivers import dependence, is_module
 from torchlint.semantics.requirements import torch_ceiling
 from torchlint.semantics.torch_layers import Dependence
+from torchlint.semantics.training import trains
 from torchlint.semantics.tree import walk_scope
+from torchlint.semantics.unit_tests import in_unit_test
 from torchlint.semantics.values import ABSENT
 
 if TYPE_CHECKING:
@@ -41,7 +43,9 @@ def exported_in_train_mode(program: Program) -> Iterator[Exported]:
         if event.kind != "export" or event.program is not program or event.node in found:
             continue
         model = _model(event.node)
-        if model is not None and _freezes_mode(program, event.node) and not _is_scripted(program, model):
+        if model is None or in_unit_test(program, event.node) or _trains_on(program, event.node, model):
+            continue
+        if _freezes_mode(program, event.node) and not _is_scripted(program, model):
             exported = _judge(program, event, model)
             if exported is not None:
                 found[event.node] = exported
@@ -59,6 +63,22 @@ def _is_scripted(program: Program, model: ast.expr) -> bool:
         and node.lineno < model.lineno
         for node in walk_scope(function if function is not None else program.module)
     )
+
+
+def _trains_on(program: Program, call: ast.Call, model: ast.expr) -> bool:
+    """Whether a traced network takes the place of the network in a file that trains: ``net = torch.jit.trace(net, x)``."""
+    statement = program.tree.statement(call)
+    if not isinstance(statement, ast.Assign) or statement.value is not call or not trains(program, program.module):
+        return False
+    if not any(ast.unparse(target) == ast.unparse(model) for target in statement.targets):
+        return False
+    name = ast.unparse(model)
+    saves = (
+        (c.func.value, *c.args)
+        for c in program.tree.calls
+        if isinstance(c.func, ast.Attribute) and c.func.attr == "save"
+    )
+    return not any(ast.unparse(part) == name for parts in saves for part in parts)
 
 
 def _judge(program: Program, event: Event, model: ast.expr) -> Exported | None:

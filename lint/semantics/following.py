@@ -9,6 +9,7 @@ from collections.abc import Callable
 from torchlint.semantics import classes, module_classes
 from torchlint.semantics.expressions import Expressions
 from torchlint.semantics.frames import DEEPEST, Frame, Region
+from torchlint.semantics.handed import handed
 from torchlint.semantics.modes import NOTHING, Const, Func, Mode, Objs, State, Status, Value, join_values, make, objects
 from torchlint.semantics.objects import class_of
 from torchlint.semantics.project import Definition
@@ -184,7 +185,11 @@ class Following(Expressions):
     ) -> bool:
         """Whether making an object may matter for modes: not when a network only makes its own layers."""
         if module_classes.is_module_class(target):
-            return speaks_of_modes(constructor) or self._given_network(node, state, frame)
+            return (
+                speaks_of_modes(constructor)
+                or bool(handed(frame.program, node))
+                or self._given_network(node, state, frame)
+            )
         return target.program is self.program or worth_following(constructor) or self._given_network(node, state, frame)
 
     def _given_network(self, node: ast.Call, state: State, frame: Frame) -> bool:

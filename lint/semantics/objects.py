@@ -6,10 +6,12 @@ import abc
 import ast
 from typing import TYPE_CHECKING
 
-from torchlint.semantics import module_classes
+from torchlint.semantics import layers, module_classes
+from torchlint.semantics.handed import handed
 from torchlint.semantics.modes import Mode, Obj, Objs, State, Status, objects
 from torchlint.semantics.project import Definition
 from torchlint.semantics.reach import made_mode
+from torchlint.semantics.torch_layers import INDEPENDENT
 
 if TYPE_CHECKING:
     from torchlint.semantics.program import Program
@@ -63,18 +65,17 @@ class Objects(abc.ABC):
         if own.mode is not Mode.FRESH or obj.kind != "new":
             return own
         owner = class_of(obj)
-        if owner is None:
-            return own
         held: Status | None = None
         for (holder, _), value in state.attributes.items():
             if holder == obj:
                 for inner in objects(value):
-                    if (inner.kind == "new" and not _made_in(inner, owner)) or inner.kind in ("param", "copy", "free"):
+                    if _is_handed(inner, owner):
                         one = self.status(inner, state)
                         held = one if held is None else held | one
-        if held is None:
-            return own
-        return held
+        if held is not None:
+            return held
+        assert isinstance(obj.node, ast.Call)
+        return Status(Mode.OPAQUE) if handed(obj.program, obj.node) else own
 
     def switch(self, held: Objs, status: Status, state: State) -> None:
         """Set the mode of models and of everything below them."""
@@ -105,6 +106,18 @@ class Objects(abc.ABC):
             self.evidence.setdefault(obj, set()).add(method)
             if obj.base is not None and obj.kind == "copy":
                 self.evidence.setdefault(obj.base, set()).add(method)
+
+
+def _is_handed(inner: Obj, owner: Definition | None) -> bool:
+    """Whether what an object holds came from outside its class and may have layers that depend on the mode."""
+    if inner.kind != "new":
+        return inner.kind in ("param", "copy", "free")
+    if owner is not None:
+        own = class_of(inner)
+        is_network = own is None or module_classes.is_module_class(own) is not False
+        return is_network and not _made_in(inner, owner)
+    assert isinstance(inner.node, ast.Call)
+    return layers.of_call(inner.program, inner.node) is not INDEPENDENT
 
 
 def _made_in(obj: Obj, owner: Definition) -> bool:
