@@ -64,6 +64,7 @@ class MissingNoGrad(Rule):
     - gradients are used: `backward`, `autograd.grad`, inputs that require gradients, attacks, saliency maps;
     - the outputs are back-propagated later, by the function or by who calls it;
     - the model is frozen, or the loop stands in a framework's class or a unit test;
+    - the loop stands in `forward`, or in a method that a base class runs in a context of its own: others decide there;
     - the model runs outside of loops over data, or by a method such as `generate`.
 
     ## References

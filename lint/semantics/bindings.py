@@ -222,6 +222,8 @@ def terminates(statement: ast.stmt) -> bool:
     """Whether control never runs on behind ``statement`` in its block."""
     if isinstance(statement, ast.Return | ast.Raise | ast.Continue | ast.Break):
         return True
+    if isinstance(statement, ast.Assert):
+        return isinstance(statement.test, ast.Constant) and not statement.test.value  # ``assert False``
     if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
         return ast.unparse(statement.value.func) in _EXITS if _short(statement.value.func) else False
     if isinstance(statement, ast.If):

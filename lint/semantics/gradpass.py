@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from torchlint.semantics.backward import backwards
 from torchlint.semantics.callers import call_sites, callee, files_calling
-from torchlint.semantics.classes import self_name
+from torchlint.semantics.classes import lineage, methods, self_name
 from torchlint.semantics.evalmode import VALIDATION
 from torchlint.semantics.frames import Event
 from torchlint.semantics.gradients import FLAG, switch
@@ -213,6 +213,8 @@ def _unwatched(program: Program, call: ast.Call, loop: ast.For | ast.AsyncFor) -
                 return False
             if _ATTACK.search(ancestor.name) or _in_unit_test(program, ancestor.name):
                 return False
+            if _belongs_to_caller(program, ancestor):
+                return False
         if isinstance(ancestor, ast.ClassDef) and is_framework_class(Definition(program, ancestor)):
             return False
     function = program.tree.function(loop)
@@ -220,6 +222,28 @@ def _unwatched(program: Program, call: ast.Call, loop: ast.For | ast.AsyncFor) -
     if any(isinstance(n, ast.Yield | ast.YieldFrom) for n in walk_scope(around)):
         return False
     return not (_frozen(program, call) or _used_behind(program, loop, around) or _used_by_caller(program, loop))
+
+
+def _belongs_to_caller(program: Program, function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Whether gradients are for others to decide: in ``forward``, and in a method that a base class runs in a context."""
+    cls = program.tree.class_of(function)
+    if cls is None or function.name == "forward":
+        return cls is not None
+    for base in lineage(Definition(program, cls)):
+        for method in methods(base) if base.node is not cls else ():
+            for node in walk(method):
+                if isinstance(node, ast.Call) and _is_own(node.func, method, function.name):
+                    around = [a for a in base.program.tree.ancestors(node) if isinstance(a, ast.With | ast.AsyncWith)]
+                    if method.decorator_list or not all(_plain(base.program, i) for a in around for i in a.items):
+                        return True
+    return False
+
+
+def _is_own(func: ast.expr, method: ast.FunctionDef | ast.AsyncFunctionDef, name: str) -> bool:
+    """``self.name``."""
+    if not isinstance(func, ast.Attribute) or func.attr != name or not isinstance(func.value, ast.Name):
+        return False
+    return func.value.id == self_name(method)
 
 
 def _plain(program: Program, item: ast.withitem) -> bool:

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from torchlint.semantics.program import Program
 
 CONTAINERS = ("torch.nn.Sequential", "torch.nn.ModuleList", "torch.nn.ModuleDict")
-_NETWORK = re.compile(r"(^|_)(model|net|network|module|backbone|encoder|decoder)(_|\d*$)|model$|net$", re.IGNORECASE)
+_NETWORK = re.compile(
+    r"(^|_)(model|net|network|module|backbone|encoder|decoder)s?(_|\d*$)|models?$|net$", re.IGNORECASE
+)
 
 
 def handed(program: Program, call: ast.Call) -> list[ast.expr]:

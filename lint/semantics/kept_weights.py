@@ -245,13 +245,15 @@ def _reads(program: Program, target: ast.expr, statement: ast.stmt) -> list[ast.
     if isinstance(target, ast.Subscript):
         target = target.value
     found: list[ast.expr] = []
+    bound, filled = False, []
+    if isinstance(target, ast.Name):
+        bound = any(b.statement is statement for b in _all(program, target))
+        filled = list(program.scopes.reaching(target))  # ``state["model"] = …`` fills what the name means here
     for node in program.tree.nodes:
         if isinstance(target, ast.Name):
             if isinstance(node, ast.Name) and node.id == target.id and isinstance(node.ctx, ast.Load):
                 bindings = program.scopes.reaching(node)
-                own = any(b.statement is statement for b in bindings)
-                filled = not any(b.statement is statement for b in _all(program, target))
-                if own or (filled and _owner(program, node) is _owner(program, target)):
+                if any(b.statement is statement if bound else any(b is known for known in filled) for b in bindings):
                     found.append(node)
         elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load):
             if node.attr == getattr(target, "attr", None):

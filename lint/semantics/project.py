@@ -8,6 +8,7 @@ import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from torchlint.semantics.surface import Surface, surface
@@ -37,7 +38,11 @@ class Definition:
 
 
 def project_root(path: str) -> str:
-    """The nearest folder above ``path`` that holds a ``pyproject.toml`` or a repository; else the file's own folder."""
+    """The nearest folder above ``path`` that holds a ``pyproject.toml`` or a repository.
+
+    Where there is none it is the current folder, if ``path`` is below it and it is no larger than a project; else the
+    file's own folder.
+    """
     start = os.path.dirname(os.path.abspath(path))
     folder = start
     while True:
@@ -45,8 +50,27 @@ def project_root(path: str) -> str:
             return folder
         above = os.path.dirname(folder)
         if above == folder:
-            return start
+            break
         folder = above
+    here = os.getcwd()
+    below = start == here or start.startswith(os.path.join(here, ""))
+    return here if below and _is_searched(here) else start
+
+
+@lru_cache(maxsize=64)
+def _is_searched(root: str) -> bool:
+    return python_files(root) is not None
+
+
+def python_files(root: str) -> tuple[str, ...] | None:
+    """The modules below a folder, sorted by folder and name; None when the tree is too large to search."""
+    found: list[str] = []
+    for number, (folder, folders, names) in enumerate(os.walk(root)):
+        folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.startswith("."))
+        found.extend(os.path.join(folder, n) for n in sorted(names) if n.endswith(".py"))
+        if len(found) > _MOST_FILES or number > _MOST_FILES:
+            return None
+    return tuple(found)
 
 
 class Project:
@@ -72,14 +96,7 @@ class Project:
         """Absolute paths of the modules below the root, sorted; empty when the tree is too large to search."""
         self.asked = max(self.asked, LIST_ASKED)
         if self._files is None:
-            found: list[str] = []
-            for folder, folders, names in os.walk(self.root):
-                folders[:] = sorted(f for f in folders if f not in _SKIPPED and not f.startswith("."))
-                found.extend(os.path.join(folder, n) for n in sorted(names) if n.endswith(".py"))
-                if len(found) > _MOST_FILES:
-                    found = []
-                    break
-            self._files = found
+            self._files = list(python_files(self.root) or ())
         return self._files
 
     def listed(self) -> frozenset[str]:

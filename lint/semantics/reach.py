@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _STORED = ("torch.load", "torch.jit.load", "torch.hub.load")
 _RETURNS_EVAL = re.compile(r"(^|\.)(from_pretrained|pipeline)$")
+_ENGINES = re.compile(r"TRT|ONNX|Onnx|Engine|Session|Interpreter")  # they run what was exported, and have no mode
 _SMALL = 25
 LONG = 400  # lines of a function of another file beyond which it is never followed
 _TOKENS = (".eval(", ".train(", "no_grad", "inference_mode", "set_grad_enabled")
@@ -78,6 +79,8 @@ def made_mode(program: Program, call: ast.Call) -> Mode:
         for n in names
     ):
         return Mode.FRESH
+    if _ENGINES.search(callee) and program.definition(call.func) is None:
+        return Mode.OPAQUE
     if callee[:1].isupper() or callee == "create_model" or picked(program, call.func):
         return Mode.FRESH
     target = program.definition(call.func)

@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
+from torchlint.semantics.bindings import terminates
 from torchlint.semantics.calls import Calls
 from torchlint.semantics.conditions import condition_text, restored
 from torchlint.semantics.frames import Frame, Region
@@ -91,6 +92,8 @@ class Statements(Calls):
             state.bind(scope, node.name, Func(frame.program, node))
         elif isinstance(node, ast.Assert):
             self.evaluate(node.test, state, frame)
+            if terminates(node):
+                return None
         return state
 
     def _if(self, node: ast.If, state: State, frame: Frame) -> State | None:
