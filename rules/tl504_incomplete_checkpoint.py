@@ -68,7 +68,7 @@ class IncompleteCheckpoint(Rule):
     No fix: checkpoints that are there already lack the entry, and the place that loads has to put it back.
 
     ## Stays quiet when
-    - the file saves or loads the state of an optimizer anywhere;
+    - the file saves or loads the state of an optimizer anywhere, be it by `accelerator.save_state`;
     - the file does not train, or does not read the epoch or step back: the weights are for prediction;
     - the optimizer has no state (`SGD` without momentum), or is not seen to have some;
     - the checkpoint may hold more than the file shows.

@@ -77,8 +77,10 @@ def _has_momentum(program: Program, call: ast.Call) -> bool:
 
 
 def _keeps_optimizer(program: Program) -> bool:
-    """Whether the state of an optimizer is saved or loaded anywhere in the file."""
+    """Whether the state of an optimizer is saved or loaded anywhere in the file, be it by a framework's ``save_state``."""
     for node in program.tree.nodes:
+        if isinstance(node, ast.Attribute) and node.attr in ("save_state", "load_state"):
+            return True
         if isinstance(node, ast.Attribute) and node.attr in ("state_dict", "load_state_dict"):
             if _OPTIMIZER.search(ast.unparse(node.value)):
                 return True
